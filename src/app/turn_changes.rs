@@ -44,7 +44,10 @@ impl App {
             false => TurnWatch::BeforeCommands,
         };
         let line = prompt.trim().lines().next().unwrap_or_default();
-        let text = line.chars().take(PROMPT_SHOWN).collect();
+        let mut text: String = line.to_owned();
+        // Before it is cut, so that no half of one is left.
+        self.redactor.scrub_text(&mut text);
+        let text = text.chars().take(PROMPT_SHOWN).collect();
         let turn = TurnOpened { session_id: session_id.to_owned(), turn, number, at, text, watch };
         let (ready, answer) = Reply::new();
         let buffers = self.buffers_of_turn(session_id);

@@ -77,8 +77,8 @@ pub(super) enum BeforeContent {
 }
 
 impl Baseline {
-    /// Looks at all roots. Copies are kept in `base`.
-    pub(super) fn take(roots: &Roots, base: &SessionPlace, copies: &mut Copies) -> Self {
+    /// Looks at all roots, but for our own state, where that lies in one. Copies are kept in `base`.
+    pub(super) fn take(roots: &Roots, state_dir: &Path, base: &SessionPlace, copies: &mut Copies) -> Self {
         let begun = Instant::now();
         let mut taken = Vec::new();
         let mut cost = LookCost::default();
@@ -86,7 +86,8 @@ impl Baseline {
         let mut next = HashMap::new();
         for root in roots.iter() {
             let (Ok(dir), Ok(path)) = (root.dir(), root.path()) else { continue };
-            let others: Vec<PathBuf> = roots.iter().filter_map(|other| beneath(other, path)).collect();
+            let inner = roots.iter().filter_map(|other| beneath(other.path().ok()?, path));
+            let others: Vec<PathBuf> = inner.chain(beneath(state_dir, path)).collect();
             let mut one = RootBaseline::look(root, dir, path, others);
             one.copy(base, copies, &mut next, &mut room, &mut cost);
             cost.files += one.look.files.len() as u64;
@@ -98,9 +99,11 @@ impl Baseline {
     }
 }
 
-fn beneath(other: &Root, path: &Path) -> Option<PathBuf> {
-    let rest = other.path().ok()?.strip_prefix(path).ok()?;
-    (rest != Path::new("")).then(|| rest.to_owned())
+/// Where a folder lies in another one, whatever links lead to them.
+fn beneath(other: &Path, path: &Path) -> Option<PathBuf> {
+    let real = |path: &Path| path.canonicalize().ok();
+    let rest = real(other)?.strip_prefix(real(path)?).ok()?.to_owned();
+    (rest != Path::new("")).then_some(rest)
 }
 
 impl RootBaseline {

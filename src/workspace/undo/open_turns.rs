@@ -76,9 +76,10 @@ impl OpenTurns {
 
     /// Looks at what the files are. Nothing else waits for it but what it is for.
     fn look(&self, desk: &UndoDesk<'_>) -> Option<Baseline> {
-        let base = SessionPlace::of_copies(desk.state_dir?);
+        let state_dir = desk.state_dir?;
+        let base = SessionPlace::of_copies(state_dir);
         let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
-        let baseline = Baseline::take(desk.roots, &base, &mut copies);
+        let baseline = Baseline::take(desk.roots, state_dir, &base, &mut copies);
         let LookCost { micros, files, copied } = baseline.took;
         tracing::debug!(micros, files, copied, "looked at the files before a turn");
         Some(baseline)
