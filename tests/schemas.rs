@@ -404,6 +404,55 @@ fn requests() -> BTreeMap<&'static str, (Vec<Value>, Vec<Value>)> {
                 vec![json!({}), json!({"patchId": "p", "filePath": 1})],
             ),
         ),
+        (
+            "bb/turn/list",
+            (
+                vec![json!({"sessionId": "s"}), json!({"tabId": "t", "limit": 5})],
+                vec![json!({}), json!({"sessionId": 1}), json!({"sessionId": "s", "limit": -1})],
+            ),
+        ),
+        (
+            "bb/turn/changes",
+            (
+                vec![
+                    json!({"sessionId": "s"}),
+                    json!({"tabId": "t", "turn": 3, "filePath": "a", "root": "w"}),
+                ],
+                vec![
+                    json!({}),
+                    json!({"sessionId": "s", "turn": "3"}),
+                    json!({"sessionId": "s", "filePath": 1}),
+                ],
+            ),
+        ),
+        (
+            "bb/turn/revert",
+            (
+                vec![
+                    json!({"sessionId": "s", "turn": 3}),
+                    json!({"tabId": "t", "turn": 3, "filePath": "a", "root": "w", "hunks": ["h"], "preview": true}),
+                ],
+                vec![
+                    json!({"turn": 3}),
+                    json!({"sessionId": "s"}),
+                    json!({"sessionId": "s", "turn": 3, "hunks": "h"}),
+                    json!({"sessionId": "s", "turn": 3, "preview": "yes"}),
+                ],
+            ),
+        ),
+        (
+            "bb/turn/review",
+            (
+                vec![
+                    json!({"sessionId": "s", "turn": 3, "mark": "kept"}),
+                    json!({"tabId": "t", "turn": 3, "filePath": "a", "hunks": ["h"], "mark": "reviewed"}),
+                ],
+                vec![
+                    json!({"sessionId": "s", "turn": 3}),
+                    json!({"sessionId": "s", "turn": 3, "mark": "liked"}),
+                ],
+            ),
+        ),
         ("bb/queue/list", queue()),
         ("bb/queue/edit", queue()),
         ("bb/queue/move", queue()),
@@ -977,6 +1026,33 @@ fn results() -> Vec<(&'static str, Value, Value)> {
             "bb/patch/revert",
             json!({"patchId": "p", "files": [{"filePath": "a", "outcome": "reverted"}]}),
             json!({"files": []}),
+        ),
+        (
+            "bb/turn/list",
+            json!({"turns": [{"turn": 3, "kind": "revert", "of": 1, "at": 0, "text": "t", "files": 1, "added": 2, "removed": 0,
+                "running": false}]}),
+            json!({"turns": [{"turn": 3}]}),
+        ),
+        (
+            "bb/turn/changes",
+            json!({"turn": 3, "kind": "turn", "running": false, "files": [{"filePath": "a", "root": "w", "change": "modify",
+                "added": 1, "removed": 1, "diff": "d", "by": "engine", "source": "git", "state": "as_left", "review": "open",
+                "canRevert": true, "hunks": [{"id": "h", "oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1,
+                    "content": "-a\n+b\n", "state": "as_left", "review": "kept", "at": {"startLine": 1, "endLine": 1}}]}],
+                "uncovered": [{"reason": "budget", "files": 2, "message": "m"}],
+                "storage": {"bytes": 0, "budgetBytes": 1, "maxAgeMs": 1}}),
+            json!({"turn": 3, "kind": "turn", "running": false, "files": [], "uncovered": []}),
+        ),
+        (
+            "bb/turn/revert",
+            json!({"turn": 3, "preview": false, "undo": 9, "files": [{"filePath": "a", "outcome": "conflict", "added": 0,
+                "removed": 0, "message": "m", "conflicts": [{"id": "h", "line": 1, "yours": "y", "theirs": "t"}]}]}),
+            json!({"turn": 3, "preview": false, "files": [{"filePath": "a", "outcome": "undone", "added": 0, "removed": 0}]}),
+        ),
+        (
+            "bb/turn/review",
+            json!({"turn": 3, "files": [{"filePath": "a", "review": "open", "hunks": [{"id": "h", "review": "kept"}]}]}),
+            json!({"turn": 3, "files": [{"filePath": "a", "hunks": []}]}),
         ),
         ("bb/queue/list", queue.clone(), json!({"items": []})),
         ("bb/queue/edit", queue.clone(), json!({"items": [{}], "paused": true})),

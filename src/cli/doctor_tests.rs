@@ -89,6 +89,7 @@ fn the_state_directory_is_judged_by_mode_window_and_what_was_set_aside() {
         writable: true,
         windows: vec![(0, true)],
         database_bytes: Some(0),
+        undo_bytes: 0,
         set_aside: vec![],
     };
     let ours = StateDir { windows: vec![(0, true), (1, true)], ..free.clone() };
@@ -105,6 +106,8 @@ fn the_state_directory_is_judged_by_mode_window_and_what_was_set_aside() {
         marks(&state(Some(place), &free, &odd, true)),
         [("state", Mark::Warn), ("window", Mark::Ok), ("database", Mark::Ok), ("journal", Mark::Warn)]
     );
+    let kept = StateDir { undo_bytes: 1_025, ..ours.clone() };
+    assert_eq!(marks(&state(Some(place), &free, &kept, true))[3], ("undo", Mark::Ok));
     let shut = StateDir { writable: false, ..ours };
     assert_eq!(marks(&state(Some(place), &free, &shut, true))[0], ("state", Mark::Fail));
     assert_eq!(marks(&state(None, &free, &free, true)), [("state", Mark::Warn)]);

@@ -20,6 +20,8 @@ pub(super) struct StateDir {
     pub windows: Vec<(u32, bool)>,
     /// Bytes of the database of all of them.
     pub database_bytes: Option<u64>,
+    /// Bytes of what is kept so that turns can be taken back.
+    pub undo_bytes: u64,
     /// Databases that could not be used, and events that did not follow on one: they were kept under another name.
     pub set_aside: Vec<String>,
 }
@@ -33,7 +35,9 @@ pub(super) fn look(directory: &Path) -> StateDir {
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let number = name.strip_prefix("window-").and_then(|rest| rest.strip_suffix(".lock"));
-        if name == "sessions.sqlite3" {
+        if name == "undo" {
+            state.undo_bytes = bytes_in(&entry.path());
+        } else if name == "sessions.sqlite3" {
             state.database_bytes = entry.metadata().ok().map(|file| file.len());
         } else if let Some(number) = number.and_then(|number| number.parse().ok()) {
             let held = File::open(entry.path()).is_ok_and(|lock| match lock.try_lock() {
@@ -55,6 +59,16 @@ pub(super) fn look(directory: &Path) -> StateDir {
     state.windows.sort_unstable();
     state.set_aside.sort_unstable();
     state
+}
+
+fn bytes_in(directory: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(directory) else { return 0 };
+    let of = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(found) if found.is_dir() => bytes_in(&entry.path()),
+        Ok(found) => found.len(),
+        Err(_) => 0,
+    };
+    entries.flatten().map(of).sum()
 }
 
 /// The window that was begun between two looks.
@@ -117,6 +131,11 @@ pub(super) fn state(directory: Option<&Path>, before: &StateDir, after: &StateDi
         }
         None => Check::ok("database", "there is no database of sessions yet".to_owned()),
     });
+    if after.undo_bytes > 0 {
+        let kib = after.undo_bytes.div_ceil(1 << 10);
+        let said = format!("{kib} KiB are kept to take turns back, 256 MiB and 14 days at most");
+        checks.push(Check::ok("undo", said));
+    }
     if !after.set_aside.is_empty() {
         checks.push(Check::warn(
             "journal",

@@ -319,6 +319,9 @@ pub enum EventClass {
     /// Additive: a sentence for the user.
     #[serde(rename = "notice")]
     Notice,
+    /// Additive: what a turn changed in the files of the workspace, or taking it back.
+    #[serde(rename = "turn.changes")]
+    TurnChanges,
     /// Whatever we have no word for; kept raw.
     #[serde(rename = "unknown_event")]
     UnknownEvent,
@@ -355,11 +358,15 @@ pub enum LocalKind {
     /// A command that we run for our own engine printed more: `{ callId, text, stream }`, where `text` is whole lines and `stream` is
     /// `stdout` or `stderr`. The result of its call has all of it, or as much as is kept.
     CommandOutput,
+    /// What a turn changed in the files, whoever wrote it, or what was taken back, or marked: `{ promptSeq?, ofRevert?, files,
+    /// uncovered?, text }`, as a `changes` block has it. Without a `promptSeq` these are the changes of a revert, which is named by
+    /// the `seq` of this event.
+    Changes,
 }
 
 impl LocalKind {
     /// All of them.
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Prompt,
         Self::Context,
         Self::PermissionSettled,
@@ -371,6 +378,7 @@ impl LocalKind {
         Self::Command,
         Self::Terminal,
         Self::CommandOutput,
+        Self::Changes,
     ];
 
     /// The kind that a `type` names.
@@ -392,6 +400,7 @@ impl LocalKind {
             Self::Command => "local.command",
             Self::Terminal => "local.terminal",
             Self::CommandOutput => "local.command_output",
+            Self::Changes => "local.changes",
         }
     }
 
@@ -403,6 +412,7 @@ impl LocalKind {
             Self::TurnEnd => EventClass::RunFinished,
             Self::Context | Self::Notice | Self::Command => EventClass::Notice,
             Self::Terminal | Self::CommandOutput => EventClass::ToolOutput,
+            Self::Changes => EventClass::TurnChanges,
         }
     }
 
@@ -417,6 +427,7 @@ impl LocalKind {
             | Self::Terminal
             | Self::CommandOutput => &[Pane::Chat],
             Self::Gap | Self::TurnEnd | Self::AgentExited => &[Pane::Chat, Pane::Run],
+            Self::Changes => &[Pane::Chat, Pane::Files],
         }
     }
 }

@@ -22,6 +22,7 @@ pub(crate) mod settings;
 pub(crate) mod standing;
 pub(crate) mod tab;
 pub(crate) mod terminal;
+pub(crate) mod turn;
 pub(crate) mod version;
 
 pub use method::Request;

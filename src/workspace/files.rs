@@ -20,6 +20,7 @@ use super::root::Roots;
 use super::run::{self, Limits};
 use super::snippet::snippet;
 use super::spec;
+use super::undo::{OpenTurns, ReplacedFile, TurnWork, UndoThread};
 use super::write::write;
 use crate::app::Reply;
 use crate::app::inbox::Folder;
@@ -61,6 +62,8 @@ pub struct WorkspaceFiles {
     places: Mutex<FilePlaces>,
     search: Option<Arc<dyn CodeSearch>>,
     done: Arc<FilesDone>,
+    turns: Arc<OpenTurns>,
+    undo: UndoThread,
 }
 
 #[derive(Default)]
@@ -74,7 +77,11 @@ impl WorkspaceFiles {
     /// The edge on this runtime; `guard` is the executable of `breadboard-ls`, which stands over commands; `done` hears of the
     /// jobs that the loop wants to hear about, on a thread of the runtime or, for a refusal, of the caller.
     pub fn new(runtime: Handle, guard: PathBuf, done: impl Fn(FileJobDone) + Send + Sync + 'static) -> Self {
+        let done: Arc<FilesDone> = Arc::new(done);
+        let turns = Arc::new(OpenTurns::default());
         Self {
+            undo: UndoThread::new(runtime.clone(), Arc::clone(&done), Arc::clone(&turns)),
+            turns,
             runtime,
             guard,
             waiting: Arc::new(Semaphore::new(WAITING)),
@@ -83,7 +90,7 @@ impl WorkspaceFiles {
             writing: Arc::new(Mutex::new(())),
             places: Mutex::new(FilePlaces::default()),
             search: None,
-            done: Arc::new(done),
+            done,
         }
     }
 
@@ -213,6 +220,14 @@ impl Files for WorkspaceFiles {
     }
 
     fn submit(&self, job: FileJob, overlay: Arc<Overlay>) {
+        let job = match job {
+            FileJob::Turn(job) => {
+                let FilePlaces { roots, state_dir } = &*self.places();
+                let (roots, state_dir) = (Arc::clone(roots), state_dir.clone());
+                return self.undo.submit(TurnWork { roots, state_dir, overlay, job });
+            }
+            job => job,
+        };
         let Ok(waiting) = Arc::clone(&self.waiting).try_acquire_many_owned(weight(&job)) else {
             refuse(job, &*self.done);
             return;
@@ -238,11 +253,19 @@ impl Files for WorkspaceFiles {
                     FileJobDone::Stored { session_id, outcome, reply }
                 });
             }
-            FileJob::Write { root, path, base_hash, text, reply } => {
+            FileJob::Write { turn, root, path, base_hash, text, reply } => {
+                let (turns, state_dir) = (Arc::clone(&self.turns), self.places().state_dir.clone());
                 self.work_alone(waiting, move || {
-                    if !reply.is_abandoned() {
-                        reply.settle(write(&roots, root.as_deref(), &path, base_hash.as_deref(), &text));
+                    if reply.is_abandoned() {
+                        return;
                     }
+                    let announce = |replaced: &ReplacedFile<'_>| {
+                        if let Some(session_id) = &turn {
+                            turns.writes(state_dir.as_deref(), session_id, replaced);
+                        }
+                    };
+                    let (root, base) = (root.as_deref(), base_hash.as_deref());
+                    reply.settle(write(&roots, root, &path, base, &text, &announce));
                 });
             }
             FileJob::Read { root, path, edit } => self.work_for_the_loop(waiting, move || {
@@ -284,6 +307,16 @@ impl Files for WorkspaceFiles {
             FileJob::Run { command, cwd, call, bounds, reply } => {
                 self.run(waiting, roots, CommandJob { command, cwd, call, bounds }, reply);
             }
+            FileJob::TurnWritten { answer, revert, named, index } => {
+                drop(waiting);
+                let done = Arc::clone(&self.done);
+                self.runtime.spawn(async move {
+                    let outcome = answer.await.unwrap_or_else(|_| Err(CodedError::internal()));
+                    done(FileJobDone::TurnWritten { revert, named, index, outcome });
+                });
+            }
+            // Taken above: it waits for nothing here.
+            FileJob::Turn(_) => {}
         }
     }
 }
@@ -305,6 +338,8 @@ fn weight(job: &FileJob) -> u32 {
         | FileJob::Read { .. }
         | FileJob::PatchBase { .. }
         | FileJob::PatchWritten { .. }
+        | FileJob::Turn(_)
+        | FileJob::TurnWritten { .. }
         | FileJob::ReadText { .. }
         | FileJob::Diff(_)
         | FileJob::Context(_)
@@ -357,6 +392,10 @@ fn refuse(job: FileJob, done: &FilesDone) {
         FileJob::PatchWritten { write, .. } => {
             done(FileJobDone::PatchWritten { write, outcome: Err(refused) });
         }
+        FileJob::TurnWritten { revert, named, index, .. } => {
+            done(FileJobDone::TurnWritten { revert, named, index, outcome: Err(refused) });
+        }
+        FileJob::Turn(_) => {}
         FileJob::List { reply, .. } => reply.refuse(refused),
         FileJob::Snippet { reply, .. } => reply.refuse(refused),
         FileJob::ReadText { reply, .. } => reply.refuse(refused),
@@ -425,6 +464,7 @@ mod tests {
         files.set_folders(&[folder("ws", root.path())]);
         files.set_state_dir(state.path().to_owned());
         let write = |reply| FileJob::Write {
+            turn: None,
             root: Some("ws".to_owned()),
             path: "a".to_owned(),
             base_hash: None,

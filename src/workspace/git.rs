@@ -143,6 +143,23 @@ impl Repository {
         }
     }
 
+    /// The first `most` bytes of an object that an index names. On a thread that may wait, of a runtime.
+    pub(super) fn object(
+        &self,
+        id: &str,
+        most: usize,
+        is_abandoned: &dyn Fn() -> bool,
+    ) -> Result<Blob, CodedError> {
+        let top = self.top()?;
+        let words = ["cat-file", "blob", id];
+        let work = self.look(&words, top.as_deref(), std::env::vars_os(), most, is_abandoned);
+        let found = Handle::current().block_on(work)?;
+        if found.code != Some(0) && !found.cut {
+            return Err(unreadable(id));
+        }
+        Ok(Blob { bytes: found.stdout, cut: found.cut })
+    }
+
     fn without_commit(&self, revision: &str, found: &FoundBlob) -> CodedError {
         let refuse = |message: String| CodedError::new(ErrorCode::NotFound, message);
         if found.complaint.contains("dubious ownership") {

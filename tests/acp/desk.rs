@@ -207,7 +207,7 @@ impl Desk {
             context: Box::default(),
         };
         let (session_id, model, history) = (session_id.to_owned(), None, Vec::new());
-        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history });
+        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history, looked_at: None });
     }
 
     /// Starts a turn with this model.
@@ -220,7 +220,7 @@ impl Desk {
         };
         let model = Some(ModelSetting { provider: None, name: model.to_owned(), url: None });
         let (session_id, history) = (session_id.to_owned(), Vec::new());
-        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history });
+        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history, looked_at: None });
     }
 
     pub fn stop(&self, session_id: &str) {

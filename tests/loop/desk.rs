@@ -133,7 +133,10 @@ pub struct Jobs(pub Mutex<Vec<FileJob>>);
 #[derive(Default)]
 pub struct Buffers(pub Mutex<Vec<Arc<Overlay>>>);
 
-struct DeskFiles(Arc<Jobs>, Arc<Buffers>);
+/// Where the look before a command is said to be done; taken out, since the loop ends with the last of its inboxes.
+type LookDone = Arc<Mutex<Option<Inbox>>>;
+
+struct DeskFiles(Arc<Jobs>, Arc<Buffers>, LookDone);
 
 impl Files for DeskFiles {
     fn set_folders(&self, _: &[Folder]) {}
@@ -151,6 +154,14 @@ impl Files for DeskFiles {
     fn set_state_dir(&self, _: std::path::PathBuf) {}
 
     fn submit(&self, job: FileJob, buffers: Arc<Overlay>) {
+        // No file is looked at before a command.
+        if let FileJob::Turn(TurnJob::BeforeCommand { session_id, held }) = job {
+            let done = FileJobDone::Turn(TurnJobDone::MayRun { session_id, held });
+            if let Some(inbox) = &*self.2.lock().unwrap() {
+                inbox.send(Event::FileJobDone(done)).unwrap();
+            }
+            return;
+        }
         if matches!(
             job,
             FileJob::Diff(_)
@@ -271,6 +282,7 @@ pub struct Desk {
     pub inbox: Inbox,
     pub client: ClientId,
     pub engine: mpsc::Sender<EngineReport>,
+    look_done: LookDone,
     loop_task: tokio::task::JoinHandle<()>,
 }
 
@@ -325,6 +337,8 @@ impl Desk {
         let buffers = Arc::new(Buffers::default());
         let (scopes, _) = watch::channel(Arc::new(TurnScopes::default()));
         let (engine_calls, agent_calls) = (calls.clone(), calls.clone());
+        let (inbox, editor) = Inbox::new();
+        let look_done: LookDone = Arc::new(Mutex::new(Some(inbox.clone())));
         let app = App::new(Ports {
             open_journal,
             open_engine: Box::new(move |_| match setup.engine {
@@ -334,17 +348,16 @@ impl Desk {
                 false => Err(CodedError::new(ErrorCode::Unsupported, "There is no such engine.")),
             }),
             open_agents: Some(Box::new(move |_| Box::new(DeskAgents { calls: agent_calls }))),
-            files: Box::new(DeskFiles(jobs.clone(), buffers.clone())),
+            files: Box::new(DeskFiles(jobs.clone(), buffers.clone(), look_done.clone())),
             ambient: Box::new(DeskClock { now: AtomicI64::new(1_000), ids: AtomicI64::new(setup.first_id) }),
             scopes,
             redactor: Redactor::default(),
         });
-        let (inbox, editor) = Inbox::new();
         let window = Window::connect(&inbox);
         let (engine, reports) = mpsc::channel(64);
         let loop_task = tokio::spawn(breadboard_ls::testing::app::run(app, editor, reports, |step| step()));
         let (paper, client) = (window.paper.clone(), window.client);
-        let desk = Self { window, paper, calls, jobs, buffers, inbox, client, engine, loop_task };
+        let desk = Self { window, paper, calls, jobs, buffers, inbox, client, engine, look_done, loop_task };
         let start = StartUp {
             options: InitializationOptions {
                 workspace_trusted: Some(setup.trusted),
@@ -546,7 +559,8 @@ impl Desk {
 
     /// Ends the loop as a closed editor does.
     pub async fn close(self) {
-        let Self { window, inbox, engine, loop_task, .. } = self;
+        let Self { window, inbox, engine, look_done, loop_task, .. } = self;
+        look_done.lock().unwrap().take();
         drop((window, inbox, engine));
         loop_task.await.unwrap();
     }

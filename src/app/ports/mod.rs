@@ -17,6 +17,7 @@ mod sessions;
 mod spec;
 mod stream;
 mod traits;
+mod turn;
 
 use std::borrow::Cow;
 
@@ -43,6 +44,7 @@ pub use sessions::*;
 pub use spec::*;
 pub use stream::*;
 pub use traits::*;
+pub use turn::*;
 
 /// The one writer of a client's connection. Frames leave in the order in which they were pushed.
 pub trait Outbox: Send + Sync {

@@ -65,6 +65,7 @@ impl Bench {
             prompt,
             model,
             history: Vec::new(),
+            looked_at: None,
         });
     }
 
@@ -269,6 +270,7 @@ async fn a_panic_inside_a_turn_ends_the_turn_with_a_sentence() {
             },
             model: None,
             history: Vec::new(),
+            looked_at: None,
         });
         let failure = loop {
             if let EngineReport::TurnEnded { failure, turn: ended, .. } = reports.recv().await.unwrap() {
@@ -417,6 +419,7 @@ async fn a_text_attachment_reaches_the_model_and_a_binary_one_is_only_named() {
         },
         model: bench.model.borrow().clone(),
         history: Vec::new(),
+        looked_at: None,
     });
     bench.rest().await;
     let messages = server.asked()[0].body["messages"].as_array().unwrap().clone();

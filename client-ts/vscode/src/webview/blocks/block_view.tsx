@@ -78,6 +78,12 @@ export class BlockView extends Component<Row> {
         );
       case "patch":
         return <PatchCard block={block} call={call} refused={refused} />;
+      case "changes":
+        return (
+          <p class="meta" title={block.files.map((file) => file.filePath).join("\n")}>
+            <Icon name="diff-multiple" /> {block.text}
+          </p>
+        );
       case "command":
         return (
           <p class="meta">
