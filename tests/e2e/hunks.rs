@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::breadboard_desk::until;
 use crate::harness::{Options, Server, uri};
 use crate::model::{Model, calls, says};
 
@@ -313,7 +314,8 @@ fn decisions_survive_kill_9_and_a_part_is_then_refused_as_the_agent_is_gone() {
     let mut again = Server::start_in(Arc::clone(&server.workspace), Arc::clone(&server.state), again);
     again.shake_hands();
     // Then the next one knows it, and that nobody waits for the rest
-    assert_eq!(states(&mut again, &patch), json!(["rejected", ["accepted", "proposed"]]));
+    let wanted = json!(["rejected", ["accepted", "proposed"]]);
+    until("the ask is settled", || (states(&mut again, &patch) == wanted).then_some(()));
     let rest = json!({ "patchId": patch["patchId"], "scope": "all", "accepted": false });
     assert_eq!(again.refused("bb/patch/decide", rest)["data"]["code"], "conflict");
     assert_eq!(again.read("a.txt"), lines("\n"));
