@@ -488,6 +488,20 @@ export type EditorSelection = {
   end: EditorPlace;
 };
 
+/** The last command in a terminal. */
+export type EditorTerminal = {
+  /** The command line. */
+  command: string;
+  /** Its exit code; null while it runs, or where the editor does not know. */
+  exit_code?: number | null;
+  /** What it printed. An editor that cannot tell the two apart gives all of it here. */
+  stdout?: string;
+  /** What it printed as errors. */
+  stderr?: string;
+  /** When it ended: ISO-8601, UTC. */
+  timestamp?: string | null;
+};
+
 /** The four engines. */
 export type EngineKind = "embedded" | "breadboard" | "desktop" | "acp";
 
@@ -627,6 +641,8 @@ export type HunkDecision = {
   accepted: boolean;
   /** Why, for the engine. */
   reason?: string | null;
+  /** What is to be made in its place, of one that is accepted: its lines with their ` `, `-` or `+`, written as in `content` of the hunk. Those with ` ` and `-` must together be those of the hunk, since they say where it belongs; a `-` may become a ` `. Anything else is `invalid_params`. The engine is told what was made. */
+  content?: string | null;
 };
 
 /** What was decided of a hunk, and what became of that. */
@@ -829,6 +845,8 @@ export type PatchHunkState = {
   state: HunkState;
   /** Why, in the user's words. */
   reason?: string | null;
+  /** True where the user changed it first; `content` is what the user made of it. */
+  edited?: boolean;
 };
 
 /** What a decision is on. */
@@ -1287,20 +1305,6 @@ export type TabSeen = {
   lastSeenIndex?: number | null;
 };
 
-/** The last command in a terminal. */
-export type TerminalOutput = {
-  /** The command line. */
-  command: string;
-  /** Its exit code; null while it runs, or where the editor does not know. */
-  exit_code?: number | null;
-  /** What it printed. An editor that cannot tell the two apart gives all of it here. */
-  stdout?: string;
-  /** What it printed as errors. */
-  stderr?: string;
-  /** When it ended: ISO-8601, UTC. */
-  timestamp?: string | null;
-};
-
 /** How a tool block stands. */
 export type ToolBlockStatus = "running" | "ok" | "failed" | "denied" | "cancelled";
 
@@ -1319,7 +1323,7 @@ export type UserContext = {
   /** Problems that language servers and linters told the editor. */
   diagnostics?: ContextDiagnostic[];
   /** The last command in the editor's terminal. */
-  terminal_output?: TerminalOutput | null;
+  terminal_output?: EditorTerminal | null;
   /** The state of the repository; read by the server, never by the editor. */
   git_context?: GitContext | null;
   /** What the prompt names. */
@@ -2464,7 +2468,7 @@ export type ContextProvideResult = {
   /** Problems that language servers and linters told the editor. */
   diagnostics?: ContextDiagnostic[];
   /** The last command in the editor's terminal. */
-  terminal_output?: TerminalOutput | null;
+  terminal_output?: EditorTerminal | null;
   /** The state of the repository; read by the server, never by the editor. */
   git_context?: GitContext | null;
   /** What the prompt names. */
