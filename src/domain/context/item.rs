@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use super::kind::ContextKind;
+pub(crate) use super::kind::ContextKind;
 use super::shape::UserContext;
 use super::slash::SlashSet;
 

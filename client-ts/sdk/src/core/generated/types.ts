@@ -527,6 +527,20 @@ export type EditorSelection = {
   end: EditorPlace;
 };
 
+/** The last command in a terminal. */
+export type EditorTerminal = {
+  /** The command line. */
+  command: string;
+  /** Its exit code; null while it runs, or where the editor does not know. */
+  exit_code?: number | null;
+  /** What it printed. An editor that cannot tell the two apart gives all of it here. */
+  stdout?: string;
+  /** What it printed as errors. */
+  stderr?: string;
+  /** When it ended: ISO-8601, UTC. */
+  timestamp?: string | null;
+};
+
 /** The four engines. */
 export type EngineKind = "embedded" | "breadboard" | "desktop" | "acp";
 
@@ -1353,20 +1367,6 @@ export type TabSeen = {
   lastSeenIndex?: number | null;
 };
 
-/** The last command in a terminal. */
-export type TerminalOutput = {
-  /** The command line. */
-  command: string;
-  /** Its exit code; null while it runs, or where the editor does not know. */
-  exit_code?: number | null;
-  /** What it printed. An editor that cannot tell the two apart gives all of it here. */
-  stdout?: string;
-  /** What it printed as errors. */
-  stderr?: string;
-  /** When it ended: ISO-8601, UTC. */
-  timestamp?: string | null;
-};
-
 /** How a tool block stands. */
 export type ToolBlockStatus = "running" | "ok" | "failed" | "denied" | "cancelled";
 
@@ -1385,7 +1385,7 @@ export type UserContext = {
   /** Problems that language servers and linters told the editor. */
   diagnostics?: ContextDiagnostic[];
   /** The last command in the editor's terminal. */
-  terminal_output?: TerminalOutput | null;
+  terminal_output?: EditorTerminal | null;
   /** The state of the repository; read by the server, never by the editor. */
   git_context?: GitContext | null;
   /** What the prompt names. */
@@ -2552,7 +2552,7 @@ export type ContextProvideResult = {
   /** Problems that language servers and linters told the editor. */
   diagnostics?: ContextDiagnostic[];
   /** The last command in the editor's terminal. */
-  terminal_output?: TerminalOutput | null;
+  terminal_output?: EditorTerminal | null;
   /** The state of the repository; read by the server, never by the editor. */
   git_context?: GitContext | null;
   /** What the prompt names. */
