@@ -164,11 +164,10 @@ fn a_gap_leaves_what_the_engine_says_of_the_session_as_its_own_words_without_an_
     let plan =
         server.wait_event(&session, "the list", |event| event["type"] == "tool_result" && event["id"] == "");
     // Then both are the engine's in type and payload, without an id and without a place of their own
-    for (event, payload) in
-        [(&ask, ["request_id", "permission_1"]), (&plan, ["call_id", "todo:snapshot:init"])]
-    {
-        let origin = (&event["origin"], &event["id"], &event["payload"][payload[0]]);
-        assert_eq!(origin, (&json!("engine"), &json!(""), &json!(payload[1])), "{event}");
+    let words = [(&ask, "/payload/request_id", "permission_1"), (&plan, "/payload/todo/op", "snapshot")];
+    for (event, place, word) in words {
+        let origin = (&event["origin"], &event["id"], event.pointer(place));
+        assert_eq!(origin, (&json!("engine"), &json!(""), Some(&json!(word))), "{event}");
     }
     let streams = desk.cursors(&session).len();
     desk.engine.cut_streams();

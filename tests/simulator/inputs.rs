@@ -32,10 +32,8 @@ async fn a_session_is_starting_then_running_while_idle_and_completed_only_when_o
     let summary = desk.summary(&id).await;
     assert_eq!(summary["status"], "running");
     // Before a run: what the client sent, and the list of things to do.
-    let todo = json!({
-        "call_id": "todo:snapshot:init",
-        "todo": {"op": "snapshot", "items": [], "revision": 0, "scope_key": "main", "scope_label": "Main"},
-    });
+    let todo =
+        json!({"op": "snapshot", "items": [], "revision": 0, "scope_key": "main", "scope_label": "Main"});
     let metadata = json!({"k": 1, "todo_last_update": todo, "config_path": "agent_configs/c.yaml"});
     assert_eq!((&summary["logging_dir"], &summary["metadata"]), (&Value::Null, &metadata));
     let members: Vec<&String> = summary.as_object().unwrap().keys().collect();
@@ -220,4 +218,33 @@ async fn attachments_are_stored_in_the_workspace_and_named_in_the_text() {
     desk.post(&format!("/v1/sessions/{id}/input"), &input).await;
     let frames = desk.stream(&id, "?replay=true").await.through("user_message").await;
     assert_eq!(prompts(&frames), [format!("see\n\n[Attachment 1: a.txt -> {place}]")]);
+}
+
+#[tokio::test]
+async fn a_run_is_told_in_the_turns_and_the_order_of_the_engine() {
+    // Given a run that waits in its middle
+    let desk = Desk::scripted(&json!([[{"type": "warning", "payload": {"message": "m"}}, {"hold": "gate"}]]));
+    let id = desk.create(&json!({"task": ""})).await;
+    let mut stream = desk.stream(&id, "?replay=true").await;
+    desk.input(&id, "go").await;
+    desk.logged(&id, "warning", 1).await;
+    // Then where its log lies is not told yet
+    assert_eq!(desk.summary(&id).await["logging_dir"], Value::Null);
+    // When it ends
+    desk.simulator.release("gate");
+    let frames = stream.through("run_finished").await;
+    // Then the prompt stands before its turn, and what is said of the whole run stands in none
+    let told: Vec<(String, Value)> =
+        frames.iter().map(|frame| (frame.kind(), frame.json()["turn"].clone())).collect();
+    let wanted = [
+        ("user_message", Value::Null),
+        ("turn_start", json!(1)),
+        ("warning", json!(1)),
+        ("completion", Value::Null),
+        ("log_link", Value::Null),
+        ("run_finished", Value::Null),
+    ];
+    let of_the_run = told.iter().skip_while(|(kind, _)| kind != "user_message").cloned();
+    assert_eq!(of_the_run.collect::<Vec<_>>(), wanted.map(|(kind, turn)| (kind.to_owned(), turn)));
+    assert!(desk.summary(&id).await["logging_dir"].is_string());
 }

@@ -107,6 +107,10 @@ pub(super) fn request(mut asked: Map<String, Value>, number: u64, inner_seq: u64
         ("rewindable", json!(false)),
     ] {
         let stated = if key == "metadata" { None } else { asked.remove(key) };
+        // Of an edit the engine suggests none.
+        if key == "rule_suggestion" && stated.is_none() && category == "edit" {
+            continue;
+        }
         full.insert(key.into(), stated.unwrap_or(value));
     }
     asked.remove("metadata");

@@ -61,7 +61,9 @@ pub(super) async fn drive(engine: Arc<SimulatedEngine>, session: Arc<SimulatedSe
     if engine.options.todo_store {
         let todo = talk::todo_snapshot("todo:snapshot:init");
         emit(&session, "tool_result", &todo, None);
-        session.state().metadata.insert("todo_last_update".into(), todo);
+        // The list itself, without what the stream has around it.
+        let list = todo.get("todo").cloned().unwrap_or_default();
+        session.state().metadata.insert("todo_last_update".into(), list);
     }
     if !task.trim().is_empty() {
         let input = QueuedInput { text: task, input_id: "input-0".into(), turn_id: "turn-0".into() };

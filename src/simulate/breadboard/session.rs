@@ -338,7 +338,7 @@ impl SimulatedSession {
             "session_id": self.id, "status": state.status, "created_at": clock::iso(self.created),
             "last_activity_at": clock::iso(state.last_activity), "model": state.model, "mode": state.mode,
             "completion_summary": state.completion, "reward_summary": null,
-            "logging_dir": state.has_run.then(|| format!("logging/sim_{}", self.ordinal)), "metadata": metadata,
+            "logging_dir": (!state.completion.is_null()).then(|| format!("logging/sim_{}", self.ordinal)), "metadata": metadata,
         });
         if self.pr40
             && let Some(members) = summary.as_object_mut()

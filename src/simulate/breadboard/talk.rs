@@ -88,17 +88,8 @@ pub(super) fn todo_snapshot(call_id: &str) -> Value {
 
 /// The events before a run.
 pub(super) fn opening(prompt: &str, seq: u64) -> Vec<Step> {
-    vec![
-        event("turn_start", &json!({"turn": 1, "seq": seq})),
-        // It is said in no turn.
-        Step::Event(EventStep {
-            turn: Some(None),
-            ..EventStep::new(
-                "user_message",
-                &json!({"text": prompt, "message": {"role": "user", "content": prompt}}),
-            )
-        }),
-    ]
+    let said = json!({"text": prompt, "message": {"role": "user", "content": prompt}});
+    vec![outside("user_message", &said), event("turn_start", &json!({"turn": 1, "seq": seq}))]
 }
 
 /// What is said at the end of a run.
@@ -127,10 +118,10 @@ pub(super) fn closing(ending: &RunEnding) -> Vec<Step> {
     });
     let logs = format!("logging/sim_{}", ending.session_ordinal);
     vec![
-        event("completion", &json!({"summary": summary, "mode": ending.mode, "usage": usage})),
+        outside("completion", &json!({"summary": summary, "mode": ending.mode, "usage": usage})),
         // Not a valid file URL: a relative directory where the host belongs. The engine sends it so.
-        event("log_link", &json!({"url": format!("file://{logs}")})),
-        event(
+        outside("log_link", &json!({"url": format!("file://{logs}")})),
+        outside(
             "run_finished",
             &json!({
                 "eventCount": ending.events.saturating_sub(3), "steps": ending.steps, "completed": !stopped,
@@ -165,11 +156,13 @@ pub(super) fn classification(kind: &str) -> Map<String, Value> {
         "assistant.message.start" | "assistant.message.delta" | "assistant.message.end" => {
             ("canonical", "message.assistant", "provider", "transcript")
         }
-        "turn_start" => ("canonical", "turn", "engine", "host"),
-        "tool_call" => ("canonical", "tool.call", "engine", "tool"),
-        "tool_result" => ("canonical", "tool.result", "tool", "tool"),
-        "permission_request" | "permission_response" => ("canonical", "permission", "engine", "host"),
-        "ctree_node" | "ctree_snapshot" => ("projection_only", "ctree", "engine", "diagnostic"),
+        "turn_start" => ("canonical", "turn.started", "engine", "audit"),
+        "tool_call" => ("canonical", "tool.called", "engine", "tool"),
+        "tool_result" => ("canonical", "tool.completed", "tool", "tool"),
+        "permission_request" => ("canonical", "permission.requested", "service", "host"),
+        "permission_response" => ("canonical", "permission.decided", "service", "host"),
+        "ctree_node" => ("canonical", "compaction.ctree_node", "service", "audit"),
+        "ctree_snapshot" => ("projection_only", "projection.ctree_snapshot", "service", "host"),
         _ => return Map::new(),
     };
     let members = json!({
@@ -181,4 +174,9 @@ pub(super) fn classification(kind: &str) -> Map<String, Value> {
 /// An event step.
 pub(super) fn event(kind: &str, payload: &Value) -> Step {
     EventStep::new(kind, payload).into()
+}
+
+/// An event step that stands in no turn.
+fn outside(kind: &str, payload: &Value) -> Step {
+    Step::Event(EventStep { turn: Some(None), ..EventStep::new(kind, payload) })
 }
