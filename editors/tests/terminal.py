@@ -66,6 +66,12 @@ class Terminal:
     def type(self, keys):
         self.child.send(keys)
 
+    def enter(self, text):
+        """Types a text, each key once the one before is on the screen."""
+        for end in range(1, len(text) + 1):
+            self.type(text[end - 1])
+            self.until(re.escape(text[:end].rstrip()))
+
     def keep(self, name):
         """The screen as text, for a page that shows it; only where BB_SHOTS names a folder."""
         if folder := os.environ.get("BB_SHOTS"):
