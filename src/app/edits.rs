@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::client::{Client, ClientId};
 use super::editor_asks::PendingAsk;
 use super::inbox::Reply;
-use super::ports::{Applied, ClientRequest, CommandRan, FileJob, FileText};
+use super::ports::{Applied, ClientRequest, CommandRan, FileJob, FileText, HeldCommand};
 use super::prompter::Prompter;
 use super::state::App;
 use crate::domain::coded_error::{CodedError, ErrorCode};
@@ -111,7 +111,8 @@ impl App {
                 if let Err(error) = self.still_allowed(session_id, None) {
                     return reply.refuse(error);
                 }
-                self.run_command(session_id, command, cwd, reply);
+                // What it may change is looked at first; the answer was given, and trust, before.
+                self.hold_command(session_id, HeldCommand { command, cwd, reply });
             }
             ClientRequest::ReadText { path, line, limit, reply } => {
                 let buffers = self.buffers_of_turn(session_id);
@@ -129,7 +130,13 @@ impl App {
     }
 
     /// The terminal of the client that prompted, else of the first that has one, else a process of ours.
-    fn run_command(&mut self, session_id: &str, command: String, cwd: String, reply: Reply<CommandRan>) {
+    pub(super) fn run_command(
+        &mut self,
+        session_id: &str,
+        command: String,
+        cwd: String,
+        reply: Reply<CommandRan>,
+    ) {
         match self.able(session_id, |client| client.abilities.terminal_run) {
             Some(client) => {
                 let params = json!(TerminalRunParams { command, args: Vec::new(), cwd });
@@ -185,7 +192,8 @@ impl App {
             }
             (_, base_hash, _) => {
                 let buffers = self.buffers_of_turn(session_id);
-                self.files.submit(FileJob::Write { root, path, base_hash, text, reply }, buffers);
+                let turn = self.turn_is_open(session_id).then(|| session_id.to_owned());
+                self.files.submit(FileJob::Write { turn, root, path, base_hash, text, reply }, buffers);
             }
         }
     }
@@ -252,7 +260,10 @@ impl App {
             PendingAsk::EditApplied(Box::new(done)).withdraw();
             return;
         };
-        let (start, end, inserted) = replacement(old, &done.text, editor.encoding);
+        let encoding = editor.encoding;
+        let abilities = editor.abilities;
+        self.turn_edits(&done, old);
+        let (start, end, inserted) = replacement(old, &done.text, encoding);
         let edit = json!({
             "range": {
                 "start": { "line": start.line, "character": start.character },
@@ -261,7 +272,7 @@ impl App {
             "newText": inserted,
         });
         let uri = &done.uri;
-        let edit = if editor.abilities.document_changes {
+        let edit = if abilities.document_changes {
             json!({ "documentChanges": [{ "textDocument": { "uri": uri, "version": version }, "edits": [edit] }] })
         } else {
             json!({ "changes": { uri: [edit] } })

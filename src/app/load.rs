@@ -216,6 +216,7 @@ impl App {
             self.record_event(session_id, end);
         }
         self.steps_over(session_id);
+        self.turn_changes_end(session_id);
         self.flush(session_id);
     }
 

@@ -44,6 +44,7 @@ mod subscription;
 mod tabs;
 mod tell;
 mod turn;
+mod turn_changes;
 mod wait_for_lease;
 mod whole_words;
 pub(crate) mod wire_out;

@@ -103,6 +103,9 @@ impl App {
         if let DocumentEvent::Saved { uri } | DocumentEvent::Closed { uri } = &event {
             self.unsaved.saved(id, uri);
         }
+        if let DocumentEvent::Saved { uri } = &event {
+            self.turn_saw_save(uri);
+        }
         self.clients.buffers_changed();
         let named = event.uri().map(str::to_owned);
         let Some(client) = self.clients.get_mut(id) else { return };

@@ -309,6 +309,7 @@ impl LoopNews {
             | EventClass::PatchProposed
             | EventClass::UsageUpdate
             | EventClass::Notice
+            | EventClass::TurnChanges
             | EventClass::UnknownEvent => Self::Nothing,
         }
     }
@@ -349,6 +350,7 @@ impl LoopNews {
             | Fact::TreeNode
             | Fact::Tree { .. }
             | Fact::Command { .. }
+            | Fact::Changes(_)
             | Fact::Notice(_)
             | Fact::Gap(_)
             | Fact::Failure(_)

@@ -108,6 +108,16 @@ impl App {
             Request::PatchRevert(params) => {
                 self.patch_revert(client, &params, reply.of::<methods::PatchRevert>())
             }
+            Request::TurnList(params) => self.turn_list(params, reply.of::<methods::TurnList>()),
+            Request::TurnChanges(params) => {
+                self.turn_changes(client, params, reply.of::<methods::TurnChanges>())
+            }
+            Request::TurnRevert(params) => {
+                self.turn_revert(client, params, reply.of::<methods::TurnRevert>())
+            }
+            Request::TurnReview(params) => {
+                self.turn_review(client, params, reply.of::<methods::TurnReview>())
+            }
             Request::PermissionRevoke(params) => {
                 reply.of::<methods::PermissionRevoke>().settle(self.permission_revoke(&params.rule_id))
             }
@@ -196,6 +206,10 @@ impl App {
             FileJobDone::PatchBase { write, outcome } => self.patch_base_read(*write, outcome),
             FileJobDone::Paths { wanted, paths } => self.paths_found(*wanted, paths),
             FileJobDone::PatchWritten { write, outcome } => self.patch_file_written(*write, outcome),
+            FileJobDone::Turn(done) => self.turn_job_done(done),
+            FileJobDone::TurnWritten { revert, named, index, outcome } => {
+                self.revert_written(revert, named, index, outcome);
+            }
         }
     }
 }

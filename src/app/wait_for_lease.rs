@@ -104,6 +104,8 @@ impl App {
             Request::AttachmentPut(params) => params.session_id.clone(),
             Request::PatchDecide(params) => params.session_id.clone(),
             Request::PatchRevert(params) => params.session_id.clone(),
+            Request::TurnRevert(params) if !params.preview => params.session_id.clone(),
+            Request::TurnReview(params) => params.session_id.clone(),
             Request::TabPrompt(params) => self.tabs.session_shown(&params.tab_id),
             Request::Init(_)
             | Request::CreateSession(_)
@@ -115,6 +117,9 @@ impl App {
             | Request::PermissionGet(_)
             | Request::PatchList(_)
             | Request::PatchGet(_)
+            | Request::TurnList(_)
+            | Request::TurnChanges(_)
+            | Request::TurnRevert(_)
             | Request::PermissionRevoke(_)
             | Request::ListFiles(_)
             | Request::ReadFileSnippet(_)

@@ -61,6 +61,8 @@ pub(crate) enum Command {
     /// Ask one question about a workspace and stream the answer to the terminal.
     #[command(after_help = super::exit::ASK_EXIT_HELP)]
     Ask(AskArgs),
+    /// Take back what a turn changed in the files: shows what it would do, and asks.
+    Undo(UndoArgs),
     /// Check the installation, the engine, the model, trust and the state directory, and say what to do.
     #[command(after_help = super::exit::DOCTOR_EXIT_HELP)]
     Doctor(ReportArgs),
@@ -201,6 +203,32 @@ pub(crate) struct AskArgs {
     /// Print the server's raw notifications, one JSON message a line, and nothing else.
     #[arg(long)]
     pub json: bool,
+    /// Settings of the server.
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+/// Options of `undo`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct UndoArgs {
+    /// The folder that the session belongs to.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub workspace: PathBuf,
+    /// The session [default: the newest of the workspace]; `breadboard-ls sessions` lists them.
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+    /// Which turn, by its number in --list [default: the newest that changed something].
+    #[arg(long, value_name = "N")]
+    pub turn: Option<u64>,
+    /// Only this file, relative to the folder.
+    #[arg(long, value_name = "PATH")]
+    pub file: Option<String>,
+    /// List the turns that changed files, and do nothing.
+    #[arg(long)]
+    pub list: bool,
+    /// Do not ask.
+    #[arg(long)]
+    pub yes: bool,
     /// Settings of the server.
     #[command(flatten)]
     pub server: ServerArgs,

@@ -6,6 +6,7 @@
 mod again;
 mod answers;
 mod hunk_editor;
+mod changes;
 mod hunk_review;
 mod hunks;
 mod keyboard;
@@ -13,6 +14,7 @@ mod mode;
 mod patience;
 mod question;
 mod turn;
+mod undo;
 
 use std::io::{Stderr, Stdout, Write};
 use std::path::{Path, PathBuf};
@@ -22,6 +24,7 @@ use serde_json::{Value, json};
 
 use self::keyboard::Keyboard;
 use self::turn::{AskEnded, AskTurn, OpenedSession, Person};
+pub(super) use self::undo::undo;
 use super::args::{AskArgs, overrides};
 use super::client::{Client, ClientError, Refusal};
 use super::console::Console;
@@ -78,9 +81,13 @@ pub(super) fn ask(args: &AskArgs) -> Exit {
         }
         Err(error) => return give_up(client, &error),
     };
+    let since = opened.seq;
     let person = Person { terminal: &terminal, keyboard };
     let mut turn = AskTurn::new(client, console, person, args, workspace, opened, interrupted);
     let ended = turn.run(question.as_ref().map(|question| question.prompt.as_str()));
+    if ended.is_ok() && !args.json {
+        turn.tell_changes(since);
+    }
     finish(turn, ended)
 }
 

@@ -221,6 +221,7 @@ impl Renderer {
             BlockBody::Reasoning { .. }
             | BlockBody::Permission { .. }
             | BlockBody::Patch { .. }
+            | BlockBody::Changes { .. }
             | BlockBody::User { .. }
             | BlockBody::Command { .. }
             | BlockBody::Task { .. }

@@ -319,6 +319,9 @@ pub enum EventClass {
     /// Additive: a sentence for the user.
     #[serde(rename = "notice")]
     Notice,
+    /// Additive: what a turn changed in the files of the workspace, or taking it back.
+    #[serde(rename = "turn.changes")]
+    TurnChanges,
     /// Whatever we have no word for; kept raw.
     #[serde(rename = "unknown_event")]
     UnknownEvent,
@@ -350,11 +353,15 @@ pub enum LocalKind {
     /// ended?, exitCode?, signal? }`, where `began` stands on the first news of a terminal, `text` is what came since, in whole lines
     /// until the end, and `skipped` counts the bytes left out before it.
     Terminal,
+    /// What a turn changed in the files, whoever wrote it, or what was taken back, or marked: `{ promptSeq?, ofRevert?, files,
+    /// uncovered?, text }`, as a `changes` block has it. Without a `promptSeq` these are the changes of a revert, which is named by
+    /// the `seq` of this event.
+    Changes,
 }
 
 impl LocalKind {
     /// All of them.
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Prompt,
         Self::PermissionSettled,
         Self::PermissionSaving,
@@ -364,6 +371,7 @@ impl LocalKind {
         Self::Notice,
         Self::Command,
         Self::Terminal,
+        Self::Changes,
     ];
 
     /// The kind that a `type` names.
@@ -383,6 +391,7 @@ impl LocalKind {
             Self::Notice => "local.notice",
             Self::Command => "local.command",
             Self::Terminal => "local.terminal",
+            Self::Changes => "local.changes",
         }
     }
 
@@ -394,6 +403,7 @@ impl LocalKind {
             Self::TurnEnd => EventClass::RunFinished,
             Self::Notice | Self::Command => EventClass::Notice,
             Self::Terminal => EventClass::ToolOutput,
+            Self::Changes => EventClass::TurnChanges,
         }
     }
 
@@ -406,6 +416,7 @@ impl LocalKind {
             | Self::Command
             | Self::Terminal => &[Pane::Chat],
             Self::Gap | Self::TurnEnd | Self::AgentExited => &[Pane::Chat, Pane::Run],
+            Self::Changes => &[Pane::Chat, Pane::Files],
         }
     }
 }

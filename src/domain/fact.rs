@@ -12,6 +12,7 @@ mod task;
 mod terminal;
 mod tool;
 mod turn;
+mod turn_changes;
 
 pub(crate) use self::decision::{Answered, Confirmed, Patch};
 pub(crate) use self::notice::Notice;
@@ -27,6 +28,8 @@ pub(crate) use self::tool::{
 };
 pub(crate) use self::turn::{Cost, TurnOutcome};
 pub(crate) use self::turn::{RunReason, RunReport, Spent, TurnClosed, TurnEnd, TurnReport};
+pub(crate) use self::turn_changes::ChangedFileSummary;
+pub(crate) use self::turn_changes::TurnChanges;
 
 /// What one event says.
 #[derive(Debug, PartialEq)]
@@ -101,6 +104,8 @@ pub enum Fact<'a> {
         /// The engine's word for how it stands.
         status: &'a str,
     },
+    /// What a turn changed in the files, as its block shows it.
+    Changes(TurnChanges<'a>),
     /// A sentence for the user.
     Notice(Notice),
     /// Events are missing.

@@ -27,5 +27,6 @@ pub(crate) mod shown;
 pub(crate) mod spec;
 pub(crate) mod steps;
 pub(crate) mod tabs;
+pub(crate) mod undo;
 pub(crate) mod view;
 pub(crate) mod wire;

@@ -23,6 +23,7 @@ use super::request::*;
 use super::settings::{InitializationOptions, ModelSetting, WorkspaceConfiguration};
 use super::tab::*;
 use super::terminal::{TERMINAL_RUN, TerminalRunParams, TerminalRunResult};
+use super::turn::*;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 
 /// Which way a message goes.
@@ -172,6 +173,14 @@ requests! {
         [SESSION, TAB, NAMED, TRUST, ENGINE];
     PatchRevert, "bb/patch/revert", PatchRevertParams => PatchFilesResult, "Takes back what was made of an edit, where it still stands so.",
         [SESSION, TAB, NAMED, TRUST];
+    TurnList, "bb/turn/list", TurnListParams => TurnListResult, "Lists the turns of a session that changed files.",
+        [SESSION, TAB];
+    TurnChanges, "bb/turn/changes", TurnChangesParams => TurnChangesResult, "Tells what a turn changed in the files, whoever wrote it, and how it stands.",
+        [SESSION, TAB, NAMED, FILE];
+    TurnRevert, "bb/turn/revert", TurnRevertParams => TurnRevertResult, "Takes back what a turn changed, or tells what that would do.",
+        [SESSION, TAB, NAMED, TRUST, FILE];
+    TurnReview, "bb/turn/review", TurnReviewParams => TurnReviewResult, "Marks what a turn changed as read, or as kept.",
+        [SESSION, TAB, NAMED, FILE];
     ListFiles, "bb/listFiles", ListFilesParams => ListFilesResult, "Lists one directory of the workspace.",
         [SESSION, TAB, FILE, ENGINE];
     ReadFileSnippet, "bb/readFileSnippet", ReadFileSnippetParams => ReadFileSnippetResult, "Reads head and tail of one file, open buffers first.",
@@ -305,6 +314,10 @@ impl Request {
             PatchGet,
             PatchDecide,
             PatchRevert,
+            TurnList,
+            TurnChanges,
+            TurnRevert,
+            TurnReview,
             ListFiles,
             ReadFileSnippet,
             OpenDiff,

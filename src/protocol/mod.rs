@@ -20,6 +20,7 @@ pub(crate) mod schema;
 pub(crate) mod settings;
 pub(crate) mod tab;
 pub(crate) mod terminal;
+pub(crate) mod turn;
 pub(crate) mod version;
 
 pub use method::Request;

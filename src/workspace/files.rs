@@ -17,6 +17,7 @@ use super::root::Roots;
 use super::run::{self, LIMITS};
 use super::snippet::snippet;
 use super::spec;
+use super::undo::{OpenTurns, Replaced, TurnWork, UndoThread};
 use super::write::write;
 use crate::app::Reply;
 use crate::app::inbox::Folder;
@@ -53,6 +54,8 @@ pub struct WorkspaceFiles {
     writing: Arc<Mutex<()>>,
     places: Mutex<FilePlaces>,
     done: Arc<FilesDone>,
+    turns: Arc<OpenTurns>,
+    undo: UndoThread,
 }
 
 #[derive(Default)]
@@ -65,7 +68,11 @@ impl WorkspaceFiles {
     /// The edge on this runtime; `guard` is the executable of `breadboard-ls`, which stands over commands; `done` hears of the
     /// jobs that the loop wants to hear about, on a thread of the runtime or, for a refusal, of the caller.
     pub fn new(runtime: Handle, guard: PathBuf, done: impl Fn(FileJobDone) + Send + Sync + 'static) -> Self {
+        let done: Arc<FilesDone> = Arc::new(done);
+        let turns = Arc::new(OpenTurns::default());
         Self {
+            undo: UndoThread::new(runtime.clone(), Arc::clone(&done), Arc::clone(&turns)),
+            turns,
             runtime,
             guard,
             waiting: Arc::new(Semaphore::new(WAITING)),
@@ -73,7 +80,7 @@ impl WorkspaceFiles {
             running: Arc::new(Semaphore::new(RUNNING)),
             writing: Arc::new(Mutex::new(())),
             places: Mutex::new(FilePlaces::default()),
-            done: Arc::new(done),
+            done,
         }
     }
 
@@ -159,6 +166,14 @@ impl Files for WorkspaceFiles {
     }
 
     fn submit(&self, job: FileJob, overlay: Arc<Overlay>) {
+        let job = match job {
+            FileJob::Turn(job) => {
+                let FilePlaces { roots, state_dir } = &*self.places();
+                let (roots, state_dir) = (Arc::clone(roots), state_dir.clone());
+                return self.undo.submit(TurnWork { roots, state_dir, overlay, job });
+            }
+            job => job,
+        };
         let Ok(waiting) = Arc::clone(&self.waiting).try_acquire_many_owned(weight(&job)) else {
             refuse(job, &*self.done);
             return;
@@ -184,11 +199,19 @@ impl Files for WorkspaceFiles {
                     FileJobDone::Stored { session_id, outcome, reply }
                 });
             }
-            FileJob::Write { root, path, base_hash, text, reply } => {
+            FileJob::Write { turn, root, path, base_hash, text, reply } => {
+                let (turns, state_dir) = (Arc::clone(&self.turns), self.places().state_dir.clone());
                 self.work_alone(waiting, move || {
-                    if !reply.is_abandoned() {
-                        reply.settle(write(&roots, root.as_deref(), &path, base_hash.as_deref(), &text));
+                    if reply.is_abandoned() {
+                        return;
                     }
+                    let announce = |replaced: &Replaced<'_>| {
+                        if let Some(session_id) = &turn {
+                            turns.writes(state_dir.as_deref(), session_id, replaced);
+                        }
+                    };
+                    let (root, base) = (root.as_deref(), base_hash.as_deref());
+                    reply.settle(write(&roots, root, &path, base, &text, &announce));
                 });
             }
             FileJob::Read { root, path, edit } => self.work_for_the_loop(waiting, move || {
@@ -223,6 +246,16 @@ impl Files for WorkspaceFiles {
             }
             FileJob::DropArtifacts { folder } => self.work(waiting, move || drop_artifacts(&folder)),
             FileJob::Run { command, cwd, reply } => self.run(waiting, roots, command, cwd, reply),
+            FileJob::TurnWritten { answer, revert, named, index } => {
+                drop(waiting);
+                let done = Arc::clone(&self.done);
+                self.runtime.spawn(async move {
+                    let outcome = answer.await.unwrap_or_else(|_| Err(CodedError::internal()));
+                    done(FileJobDone::TurnWritten { revert, named, index, outcome });
+                });
+            }
+            // Taken above: it waits for nothing here.
+            FileJob::Turn(_) => {}
         }
     }
 }
@@ -236,6 +269,8 @@ fn weight(job: &FileJob) -> u32 {
         | FileJob::Read { .. }
         | FileJob::PatchBase { .. }
         | FileJob::PatchWritten { .. }
+        | FileJob::Turn(_)
+        | FileJob::TurnWritten { .. }
         | FileJob::ReadText { .. }
         | FileJob::Diff(_)
         | FileJob::Paths { .. }
@@ -284,6 +319,10 @@ fn refuse(job: FileJob, done: &FilesDone) {
         FileJob::PatchWritten { write, .. } => {
             done(FileJobDone::PatchWritten { write, outcome: Err(refused) });
         }
+        FileJob::TurnWritten { revert, named, index, .. } => {
+            done(FileJobDone::TurnWritten { revert, named, index, outcome: Err(refused) });
+        }
+        FileJob::Turn(_) => {}
         FileJob::List { reply, .. } => reply.refuse(refused),
         FileJob::Snippet { reply, .. } => reply.refuse(refused),
         FileJob::ReadText { reply, .. } => reply.refuse(refused),
@@ -351,6 +390,7 @@ mod tests {
         files.set_folders(&[folder("ws", root.path())]);
         files.set_state_dir(state.path().to_owned());
         let write = |reply| FileJob::Write {
+            turn: None,
             root: Some("ws".to_owned()),
             path: "a".to_owned(),
             base_hash: None,

@@ -141,6 +141,23 @@ impl Repository {
         Ok(if mode == "120000" { Entry::Link(blob) } else { Entry::File(blob) })
     }
 
+    /// The first `most` bytes of an object that an index names. On a thread that may wait, of a runtime.
+    pub(super) fn object(
+        &self,
+        id: &str,
+        most: usize,
+        is_abandoned: &dyn Fn() -> bool,
+    ) -> Result<Blob, CodedError> {
+        let top = top_of(&self.directory).map_err(refused)?;
+        let words = ["cat-file", "blob", id];
+        let work = self.look(&words, Some(&top), std::env::vars_os(), most, is_abandoned);
+        let found = Handle::current().block_on(work)?;
+        if found.code != Some(0) && !found.cut {
+            return Err(unreadable(id));
+        }
+        Ok(Blob { bytes: found.stdout, cut: found.cut })
+    }
+
     fn without_commit(&self, revision: &str, found: &FoundBlob) -> CodedError {
         let refuse = |message: String| CodedError::new(ErrorCode::NotFound, message);
         if found.complaint.contains("dubious ownership") {

@@ -48,6 +48,16 @@ pub(super) fn top_of(directory: &Path) -> Result<PathBuf, Refused> {
     Err(Refused::None)
 }
 
+/// The repository's own directory of this folder, which `top_of` gave: of a worktree that with its index.
+pub(super) fn git_dir_of(top: &Path) -> Option<PathBuf> {
+    let named = top.join(".git");
+    if named.is_dir() {
+        return Some(named);
+    }
+    let text = pointer(&named)?;
+    top.join(text.strip_prefix("gitdir:")?.trim()).canonicalize().ok()
+}
+
 fn prove(at: &Path, found: &Metadata) -> Result<(), Refused> {
     let named = at.join(".git");
     if found.is_dir() {

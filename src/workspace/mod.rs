@@ -25,6 +25,7 @@ mod side;
 mod snippet;
 mod spec;
 mod thumbnail;
+mod undo;
 mod write;
 
 pub use files::WorkspaceFiles;

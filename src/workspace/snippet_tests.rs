@@ -350,7 +350,8 @@ fn r000_36_a_directory_swapped_for_a_link_while_it_is_read_shows_and_takes_nothi
             continue;
         }
         // Whether it succeeds depends on the moment; that it never lands outside does not.
-        let _ = crate::workspace::write::write(&roots, None, &format!("d/new{number}"), None, "evil");
+        let _ =
+            crate::workspace::write::write(&roots, None, &format!("d/new{number}"), None, "evil", &|_| {});
     }
     assert!(swapping.end() > 0 && seen > 0);
     let left: Vec<_> = std::fs::read_dir(&outside).unwrap().map(|entry| entry.unwrap().file_name()).collect();

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::charset::guess;
 use super::root::{Root, Roots, open_regular, parse, refusal, short};
+use super::undo::Replaced;
 use crate::app::ports::Applied;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::text::{self, PLAIN, TextFormat};
@@ -28,6 +29,19 @@ pub(super) struct Current {
     permissions: Permissions,
 }
 
+impl Current {
+    /// Its permission bits, where there are such.
+    pub(super) fn mode(&self) -> Option<u32> {
+        #[cfg(unix)]
+        {
+            use cap_std::fs::PermissionsExt;
+            Some(self.permissions.mode() & 0o7777)
+        }
+        #[cfg(not(unix))]
+        None
+    }
+}
+
 /// Writes `text` over the file whose bytes have `base_hash`, or as a new file without one.
 pub(super) fn write(
     roots: &Roots,
@@ -35,6 +49,7 @@ pub(super) fn write(
     path: &str,
     base_hash: Option<&str>,
     text: &str,
+    announce: &dyn Fn(&Replaced<'_>),
 ) -> Result<Applied, CodedError> {
     let path = parse(path)?;
     let root = roots.choose(root)?;
@@ -69,6 +84,12 @@ pub(super) fn write(
     let applied_hash = text::content_hash(&bytes);
     let refuse = |error: io::Error| refusal(&error, &path);
     let partial = Partial::create(&parent, &bytes, current.as_ref()).map_err(refuse)?;
+    announce(&Replaced {
+        root: root.name(),
+        path: path.as_str(),
+        before: current.as_ref().map(|current| (current.bytes.as_slice(), current.mode())),
+        after: Some(&bytes),
+    });
     if let Some(place) = &place {
         let now = self::current(&*root.dir()?, place, &path)?;
         expect(Some(&now), base_hash, &path)?;
@@ -139,14 +160,18 @@ fn format_of(bytes: &[u8], path: &WorkspacePath) -> Result<TextFormat, CodedErro
     }
 }
 
-fn parent_of(root: &Root, place: &Path, path: &WorkspacePath) -> Result<(Dir, PathBuf), CodedError> {
+pub(super) fn parent_of(
+    root: &Root,
+    place: &Path,
+    path: &WorkspacePath,
+) -> Result<(Dir, PathBuf), CodedError> {
     let parent = place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let dir = root.dir()?.open_dir(parent).map_err(|error| refusal(&error, path))?;
     Ok((dir, place.file_name().map(PathBuf::from).unwrap_or_default()))
 }
 
 /// The directory of a new file, created where it is missing.
-fn new_parent(root: &Root, path: &WorkspacePath) -> Result<Dir, CodedError> {
+pub(super) fn new_parent(root: &Root, path: &WorkspacePath) -> Result<Dir, CodedError> {
     let dir = root.dir()?;
     let refuse = |error: io::Error| refusal(&error, path);
     if dir.symlink_metadata(path.as_str()).is_ok() {
@@ -163,14 +188,14 @@ fn new_parent(root: &Root, path: &WorkspacePath) -> Result<Dir, CodedError> {
 }
 
 /// New bytes beside their place; removed when they do not get there.
-struct Partial<'a> {
+pub(super) struct Partial<'a> {
     dir: &'a Dir,
     name: PathBuf,
     done: bool,
 }
 
 impl<'a> Partial<'a> {
-    fn create(dir: &'a Dir, bytes: &[u8], like: Option<&Current>) -> io::Result<Self> {
+    pub(super) fn create(dir: &'a Dir, bytes: &[u8], like: Option<&Current>) -> io::Result<Self> {
         let name = PathBuf::from(format!(".breadboard-{}.partial", uuid::Uuid::new_v4()));
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -186,15 +211,27 @@ impl<'a> Partial<'a> {
         Ok(partial)
     }
 
+    /// Gives it permission bits, where there are such.
+    pub(super) fn set_mode(&self, mode: Option<u32>) -> io::Result<()> {
+        #[cfg(unix)]
+        if let Some(mode) = mode {
+            use cap_std::fs::PermissionsExt;
+            self.dir.set_permissions(&self.name, Permissions::from_mode(mode))?;
+        }
+        #[cfg(not(unix))]
+        let _ = mode;
+        Ok(())
+    }
+
     /// Takes the place of a file.
-    fn replace(mut self, name: &Path) -> io::Result<()> {
+    pub(super) fn replace(mut self, name: &Path) -> io::Result<()> {
         self.dir.rename(&self.name, self.dir, name)?;
         self.done = true;
         self.settle()
     }
 
     /// Takes a place where nothing is: a link, unlike a rename, fails when something came meanwhile.
-    fn appear(mut self, name: &Path) -> io::Result<()> {
+    pub(super) fn appear(mut self, name: &Path) -> io::Result<()> {
         match self.dir.hard_link(&self.name, self.dir, name) {
             Ok(()) => {
                 self.dir.remove_file(&self.name)?;
@@ -244,7 +281,7 @@ mod tests {
 
     fn written(root: &Path, path: &str, base: Option<&[u8]>, text: &str) -> Result<Applied, CodedError> {
         let base = base.map(content_hash);
-        write(&Roots::open(&[folder("ws", root)]), None, path, base.as_deref(), text)
+        write(&Roots::open(&[folder("ws", root)]), None, path, base.as_deref(), text, &|_| {})
     }
 
     fn code(outcome: Result<Applied, CodedError>) -> Option<ErrorCode> {

@@ -202,7 +202,7 @@ impl Desk {
     pub fn start_with(&self, session_id: &str, turn: u64, text: &str, attachments: Vec<Attachment>) {
         let prompt = Prompt { message_id: format!("m{turn}"), text: text.to_owned(), attachments };
         let (session_id, model, history) = (session_id.to_owned(), None, Vec::new());
-        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history });
+        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history, looked_at: None });
     }
 
     /// Starts a turn with this model.
@@ -210,7 +210,7 @@ impl Desk {
         let prompt = Prompt { message_id: format!("m{turn}"), text: "x".to_owned(), attachments: Vec::new() };
         let model = Some(ModelSetting { provider: None, name: model.to_owned(), url: None });
         let (session_id, history) = (session_id.to_owned(), Vec::new());
-        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history });
+        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history, looked_at: None });
     }
 
     pub fn stop(&self, session_id: &str) {

@@ -144,7 +144,7 @@ impl Desk {
     ) {
         let prompt = Prompt { message_id: format!("m{turn}"), text: text.to_owned(), attachments };
         let (session_id, model) = (session_id.to_owned(), None);
-        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history });
+        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history, looked_at: None });
     }
 
     /// Starts a turn with this model.
@@ -156,7 +156,7 @@ impl Desk {
         };
         let model = Some(ModelSetting { provider: None, name: model.to_owned(), url: None });
         let (session_id, history) = (session_id.to_owned(), Vec::new());
-        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history });
+        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history, looked_at: None });
     }
 
     /// Waits for the end of a turn that did not begin; its sentence.

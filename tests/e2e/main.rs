@@ -58,3 +58,4 @@ mod stalled_editor;
 mod subjects;
 mod tabs;
 mod transcript;
+mod undo_turns;

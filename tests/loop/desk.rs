@@ -132,7 +132,7 @@ pub struct Jobs(pub Mutex<Vec<FileJob>>);
 #[derive(Default)]
 pub struct Buffers(pub Mutex<Vec<Arc<Overlay>>>);
 
-struct DeskFiles(Arc<Jobs>, Arc<Buffers>);
+struct DeskFiles(Arc<Jobs>, Arc<Buffers>, Inbox);
 
 impl Files for DeskFiles {
     fn set_folders(&self, _: &[Folder]) {}
@@ -145,6 +145,11 @@ impl Files for DeskFiles {
     fn set_state_dir(&self, _: std::path::PathBuf) {}
 
     fn submit(&self, job: FileJob, buffers: Arc<Overlay>) {
+        // No file is looked at before a command.
+        if let FileJob::Turn(TurnJob::BeforeCommand { session_id, held }) = job {
+            let done = FileJobDone::Turn(TurnJobDone::MayRun { session_id, held });
+            return self.2.send(Event::FileJobDone(done)).unwrap();
+        }
         if matches!(
             job,
             FileJob::Diff(_)
@@ -319,6 +324,7 @@ impl Desk {
         let buffers = Arc::new(Buffers::default());
         let (scopes, _) = watch::channel(Arc::new(TurnScopes::default()));
         let (engine_calls, agent_calls) = (calls.clone(), calls.clone());
+        let (inbox, editor) = Inbox::new();
         let app = App::new(Ports {
             open_journal,
             open_engine: Box::new(move |_| match setup.engine {
@@ -328,12 +334,11 @@ impl Desk {
                 false => Err(CodedError::new(ErrorCode::Unsupported, "There is no such engine.")),
             }),
             open_agents: Some(Box::new(move |_| Box::new(DeskAgents { calls: agent_calls }))),
-            files: Box::new(DeskFiles(jobs.clone(), buffers.clone())),
+            files: Box::new(DeskFiles(jobs.clone(), buffers.clone(), inbox.clone())),
             ambient: Box::new(DeskClock { now: AtomicI64::new(1_000), ids: AtomicI64::new(setup.first_id) }),
             scopes,
             redactor: Redactor::default(),
         });
-        let (inbox, editor) = Inbox::new();
         let window = Window::connect(&inbox);
         let (engine, reports) = mpsc::channel(64);
         let loop_task = tokio::spawn(breadboard_ls::testing::app::run(app, editor, reports, |step| step()));

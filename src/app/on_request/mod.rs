@@ -17,6 +17,7 @@ mod prompt_rules;
 mod prompts;
 mod queue;
 mod sessions;
+mod turns;
 
 pub(in crate::app) use patches::patch_outcomes;
 pub(in crate::app) use prompts::turn_end;

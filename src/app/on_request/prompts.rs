@@ -228,6 +228,7 @@ impl App {
             payload.insert("folders".to_owned(), json!(self.folders_told(session_id)));
         }
         self.record_event(session_id, NormalizedEvent::local(LocalKind::Prompt, Some(turn), now, payload));
+        let looked_at = self.turn_changes_begin(session_id, turn, now, &prompt.text);
         let model = self.known(session_id).ok().and_then(|session| self.model_of(&session.record));
         let title = prompt.text.clone();
         let text = self.with_notes(session_id, prompt.text);
@@ -252,6 +253,7 @@ impl App {
             prompt,
             model,
             history,
+            looked_at,
         });
     }
 
@@ -274,6 +276,7 @@ impl App {
                 | BlockBody::Permission { .. }
                 | BlockBody::Plan { .. }
                 | BlockBody::Patch { .. }
+                | BlockBody::Changes { .. }
                 | BlockBody::Command { .. }
                 | BlockBody::Task { .. }
                 | BlockBody::Checkpoint { .. }
@@ -405,6 +408,7 @@ impl App {
             self.record_event(session_id, turn_end(turn, now, reason, &failure));
         }
         self.steps_over(session_id);
+        self.turn_changes_end(session_id);
         let Ok(record) = self.record_mut(session_id) else { return };
         let ended = std::mem::take(&mut record.turn);
         let over = self.tab_turn_ends(session_id, turn, &ended);

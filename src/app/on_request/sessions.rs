@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::app::client::{ClientId, Hears};
 use crate::app::inbox::Reply;
-use crate::app::ports::{Connectivity, EngineCall, NewSession, SessionReply};
+use crate::app::ports::{Connectivity, EngineCall, NewSession, SessionReply, TurnJob};
 use crate::app::prompter::Prompter;
 use crate::app::record::{Record, SessionEnd, Settler};
 use crate::app::state::{App, Session};
@@ -300,6 +300,7 @@ impl App {
         self.leases.ours.remove(session_id);
         self.drop_unwritten(session_id);
         self.drop_artifacts(session_id);
+        self.turn_job(None, TurnJob::Forget { session_id: session_id.to_owned() });
         self.session_gone(session_id);
         Ok(DeleteSessionResult { session_id: session_id.to_owned(), deleted: true })
     }

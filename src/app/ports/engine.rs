@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use super::{AgentCall, EngineDecision, EngineTraits, NewSession, Ruling, Secret, SessionReply, StreamCall};
-use crate::app::inbox::{Folder, Reply};
+use crate::app::inbox::{Answer, Folder, Reply};
 use crate::domain::coded_error::CodedError;
 use crate::domain::steps::PausedTurn;
 use crate::protocol::request::{
@@ -87,6 +87,8 @@ pub enum EngineCall {
         model: Option<ModelSetting>,
         /// Earlier turns, oldest first: what the user said and what the engine answered. Bounded by the loop.
         history: Vec<(String, String)>,
+        /// Comes when the files were looked at: before it an engine that writes by itself does not begin.
+        looked_at: Option<Answer<()>>,
     },
     /// Goes on with a turn of which only the steps are left, now that what it asked is answered. The engine ends it as any
     /// turn.

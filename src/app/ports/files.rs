@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{
     Applied, Attachment, CommandRan, DiffJob, EditBase, PatchWrite, PathsWanted, SpecFilesDone, SpecJob,
+    TurnJob, TurnJobDone, TurnRevert,
 };
 use crate::app::inbox::{Answer, Folder, Reply};
 use crate::domain::approval::FolderIdentity;
@@ -48,6 +49,8 @@ pub enum FileJob {
     },
     /// Writes a whole text on disk, confined, atomically, in the encoding the file had; reports `FileJobDone::Written`.
     Write {
+        /// The session whose turn writes it: what it replaces is kept. `None`: no turn does.
+        turn: Option<String>,
         /// Name of the root; `None` for the first.
         root: Option<String>,
         /// Relative to it.
@@ -83,6 +86,19 @@ pub enum FileJob {
         answer: Answer<Applied>,
         /// What waits for it; it comes back with it.
         write: Box<PatchWrite>,
+    },
+    /// Looks at what turns change, or takes it back.
+    Turn(TurnJob),
+    /// Waits until an editor has written a file of a revert; reports `FileJobDone::TurnWritten`.
+    TurnWritten {
+        /// What comes of the write.
+        answer: Answer<Applied>,
+        /// What waits for it; it comes back with it.
+        revert: Box<TurnRevert>,
+        /// `seq` of the event that told of the revert.
+        named: u64,
+        /// Which of its files.
+        index: usize,
     },
     /// Reads some lines of a text for an agent, from the overlay where the file is open there.
     ReadText {
@@ -148,6 +164,19 @@ pub enum FileJobDone {
         write: Box<PatchWrite>,
         /// The text, `None` when there is no such file.
         outcome: Result<Option<FileText>, CodedError>,
+    },
+    /// What came of a turn job.
+    Turn(TurnJobDone),
+    /// A file of a revert was written in an editor (or not).
+    TurnWritten {
+        /// What waited for it.
+        revert: Box<TurnRevert>,
+        /// `seq` of the event that told of the revert.
+        named: u64,
+        /// Which of its files.
+        index: usize,
+        /// What is there now.
+        outcome: Result<Applied, CodedError>,
     },
     /// A text with accepted hunks was written (or not).
     PatchWritten {

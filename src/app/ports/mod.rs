@@ -16,6 +16,7 @@ mod sessions;
 mod spec;
 mod stream;
 mod traits;
+mod turn;
 
 use std::borrow::Cow;
 
@@ -41,6 +42,7 @@ pub use sessions::*;
 pub use spec::*;
 pub use stream::*;
 pub use traits::*;
+pub use turn::*;
 
 /// The one writer of a client's connection. Frames leave in the order in which they were pushed.
 pub trait Outbox: Send + Sync {

@@ -462,6 +462,7 @@ impl AskTurn {
             | Fact::TreeNode
             | Fact::Tree { .. }
             | Fact::Command { .. }
+            | Fact::Changes(_)
             | Fact::Notice(_)
             | Fact::Nothing
             | Fact::Unknown => {}

@@ -84,6 +84,7 @@ fn said(body: &BlockBody, waiting: &impl Fn(&str) -> Option<String>) -> Option<S
         | BlockBody::TurnStart { .. }
         | BlockBody::Reasoning { .. }
         | BlockBody::Patch { .. }
+        | BlockBody::Changes { .. }
         | BlockBody::Command { .. }
         | BlockBody::Task { .. }
         | BlockBody::Checkpoint { .. }

@@ -12,8 +12,8 @@ use crate::domain::cut;
 use crate::domain::dialect::loose::{Members, fitting};
 use crate::domain::event::{EventRef, LocalKind};
 use crate::domain::fact::{
-    Answered, Fact, Notice, NoticeLevel, Prompt, Spent, TerminalEnd, TerminalNews, TurnEnd, TurnOutcome,
-    TurnReport,
+    Answered, Fact, Notice, NoticeLevel, Prompt, Spent, TerminalEnd, TerminalNews, TurnChanges, TurnEnd,
+    TurnOutcome, TurnReport,
 };
 use crate::domain::fingerprint::key;
 use crate::domain::remedy::Remedy;
@@ -90,6 +90,16 @@ pub(super) fn fact(event: EventRef<'_>) -> Fact<'_> {
             status: text(payload, "status").unwrap_or_default(),
         },
         Some(LocalKind::Terminal) => Fact::Terminal(terminal(event)),
+        Some(LocalKind::Changes) => {
+            let number = |name: &str| payload.get(name).and_then(Value::as_u64);
+            Fact::Changes(TurnChanges {
+                prompt_seq: number("promptSeq"),
+                of_revert: number("ofRevert"),
+                files: payload.list("files").map(|files| fitting(files.clone())).unwrap_or_default(),
+                uncovered: number("uncovered").unwrap_or_default(),
+                text: text(payload, "text").unwrap_or_default(),
+            })
+        }
         None => Fact::Unknown,
     }
 }

@@ -14,7 +14,7 @@ use super::patch::{Hunk, LineKind};
 use crate::domain::dialect::desktop::message::PatchHunk;
 
 /// Lines of context around a change.
-const CONTEXT: u32 = 3;
+pub(super) const CONTEXT: u32 = 3;
 
 /// The line that says that the line before it has no line end.
 pub(crate) const NO_NEWLINE: &str = "\\ No newline at end of file";

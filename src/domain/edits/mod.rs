@@ -12,5 +12,6 @@ pub(crate) mod overlay;
 pub(crate) mod patch;
 pub(crate) mod reference;
 pub(crate) mod replace;
+pub(crate) mod take_back;
 pub(crate) mod text;
 pub(crate) mod told;

@@ -181,6 +181,7 @@ impl SentBlocks {
             | BlockBody::Reasoning { .. }
             | BlockBody::Plan { .. }
             | BlockBody::Patch { .. }
+            | BlockBody::Changes { .. }
             | BlockBody::Command { .. }
             | BlockBody::Task { .. }
             | BlockBody::Checkpoint { .. }
@@ -233,6 +234,7 @@ impl SentBlocks {
             | BlockBody::Permission { .. }
             | BlockBody::Plan { .. }
             | BlockBody::Patch { .. }
+            | BlockBody::Changes { .. }
             | BlockBody::Command { .. }
             | BlockBody::Task { .. }
             | BlockBody::Checkpoint { .. }

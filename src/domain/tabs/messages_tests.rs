@@ -130,6 +130,7 @@ fn words(blocks: &[Block]) -> Vec<(String, String)> {
         | BlockBody::Permission { .. }
         | BlockBody::Plan { .. }
         | BlockBody::Patch { .. }
+        | BlockBody::Changes { .. }
         | BlockBody::Command { .. }
         | BlockBody::Task { .. }
         | BlockBody::Checkpoint { .. }

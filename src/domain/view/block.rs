@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::approval::{ChosenOption, Permission, PermissionStatus};
-use crate::domain::fact::{Cost, NoticeLevel, PlanStep, TurnOutcome};
+use crate::domain::fact::{ChangedFileSummary, Cost, NoticeLevel, PlanStep, TurnOutcome};
 use crate::domain::remedy::{Login, Retry};
 
 /// The newest page of each lane at one `seq` of one `epoch`.
@@ -253,6 +253,21 @@ pub enum BlockBody {
         /// The diff, cut like a preview.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         diff: Option<String>,
+    },
+    /// What a turn changed in the files, whoever wrote it, below its end, or what a revert did.
+    Changes {
+        /// Names the turn, or the revert, in `bb/turn/*`.
+        prompt_seq: u64,
+        /// The turn that was taken back, of a revert.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        of_revert: Option<u64>,
+        /// The files, as they stood when this was told; `bb/turn/changes` tells how they stand.
+        files: Vec<ChangedFileSummary>,
+        /// Files, and groups of files, that cannot be taken back; `bb/turn/changes` tells which.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        uncovered: Option<u64>,
+        /// One sentence.
+        text: String,
     },
     /// A command of the user that the engine took (`bb/command`), where it changes or runs something.
     Command {

@@ -39,6 +39,7 @@ impl Block {
             | BlockBody::Permission { .. }
             | BlockBody::Plan { .. }
             | BlockBody::Patch { .. }
+            | BlockBody::Changes { .. }
             | BlockBody::Command { .. }
             | BlockBody::Task { .. }
             | BlockBody::Checkpoint { .. }
@@ -62,6 +63,7 @@ impl BlockBody {
             Self::Permission { .. }
             | Self::Plan { .. }
             | Self::Patch { .. }
+            | Self::Changes { .. }
             | Self::Command { .. }
             | Self::Task { .. }
             | Self::Checkpoint { .. }

@@ -6,7 +6,9 @@ use super::block::{Block, BlockBody};
 use super::turn::TurnName;
 use crate::domain::cut;
 use crate::domain::event::SessionEvent;
-use crate::domain::fact::{Commands, CommandsOf, Link, Notice, NoticeLevel, Picture, Usage, UsageOf};
+use crate::domain::fact::{
+    Commands, CommandsOf, Link, Notice, NoticeLevel, Picture, TurnChanges, Usage, UsageOf,
+};
 use crate::domain::fingerprint::key;
 
 /// One sentence; what is longer belongs in a log.
@@ -16,6 +18,8 @@ const COUNTS: usize = 1024;
 /// A link that is longer leads nowhere.
 const URI: usize = 2 * 1024;
 const LABEL: usize = 200;
+/// Files of a turn that a block names; `bb/turn/changes` has all.
+const FILES: usize = 200;
 
 /// A sentence of its own.
 pub(super) fn notice(event: &SessionEvent, notice: &Notice) -> Block {
@@ -37,6 +41,21 @@ pub(super) fn named(event: &SessionEvent, id: String, notice: &Notice) -> Block 
 pub(super) fn command(event: &SessionEvent, command: &str, status: &str) -> Block {
     let body = BlockBody::Command { command: cut::line(command, COUNTS), status: cut::line(status, LABEL) };
     Block { id: format!("command-{}", event.seq), turn: event.turn, seq: event.seq, body }
+}
+
+/// What a turn changed in the files: one block a turn, and one a revert.
+pub(super) fn changes(event: &SessionEvent, told: TurnChanges<'_>) -> Block {
+    let prompt_seq = told.prompt_seq.unwrap_or(event.seq);
+    let mut files = told.files;
+    files.truncate(FILES);
+    let body = BlockBody::Changes {
+        prompt_seq,
+        of_revert: told.of_revert,
+        files,
+        uncovered: Some(told.uncovered).filter(|uncovered| *uncovered > 0),
+        text: cut::line(told.text, COUNTS),
+    };
+    Block { id: format!("changes-{prompt_seq}"), turn: event.turn, seq: event.seq, body }
 }
 
 /// How a search goes: one block a stage and turn.

@@ -226,6 +226,7 @@ fn weight(block: &Block) -> usize {
         | BlockBody::Permission { .. }
         | BlockBody::Plan { .. }
         | BlockBody::Patch { .. }
+        | BlockBody::Changes { .. }
         | BlockBody::Command { .. }
         | BlockBody::Task { .. }
         | BlockBody::Checkpoint { .. }

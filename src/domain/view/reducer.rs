@@ -179,6 +179,7 @@ impl ViewState {
             Fact::Command { command, status } => {
                 changes.push(Change::put(Lane::Chat, notices::command(event, command, status)));
             }
+            Fact::Changes(told) => changes.push(Change::put(Lane::Chat, notices::changes(event, told))),
             Fact::Notice(notice) => changes.push(Change::put(Lane::Chat, notices::notice(event, &notice))),
             Fact::Gap(notice) => in_chat_and_run(notices::notice(event, &notice), changes),
             Fact::Failure(notice) => {

@@ -65,6 +65,13 @@ impl Block {
                 rationale.iter_mut().for_each(|why| make_safe(why, Kind::Lines));
                 diff.iter_mut().for_each(|diff| make_safe(diff, Kind::Lines));
             }
+            BlockBody::Changes { files, text, prompt_seq: _, of_revert: _, uncovered: _ } => {
+                for file in files {
+                    make_safe(&mut file.file_path, Kind::Code);
+                    file.old_path.iter_mut().for_each(|path| make_safe(path, Kind::Code));
+                }
+                make_safe(text, Kind::Sentence);
+            }
             BlockBody::Command { command, status } => {
                 make_safe(command, Kind::Code);
                 make_safe(status, Kind::Sentence);

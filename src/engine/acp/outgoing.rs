@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use super::client_side::WorkOrder;
+use crate::app::inbox::Answer;
 use crate::app::ports::{Attachment, EngineReport};
 use crate::domain::dialect::acp::results::PromptCapabilities;
 
@@ -18,8 +19,14 @@ pub(super) enum Effect {
     Write(String),
     /// End it, with all that it started.
     End,
-    /// Read attachments, as far as the agent can take their content.
-    Read { session_id: String, turn: u64, attachments: Vec<Attachment>, takes: PromptCapabilities },
+    /// Read attachments, as far as the agent can take their content, behind the look at the files.
+    Read {
+        session_id: String,
+        turn: u64,
+        looked_at: Option<Answer<()>>,
+        attachments: Vec<Attachment>,
+        takes: PromptCapabilities,
+    },
     /// Do what it wants of its client.
     Work(WorkOrder),
     /// Nobody waits for the work with this number any more.

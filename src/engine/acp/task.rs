@@ -18,7 +18,7 @@ use super::framing::Line;
 use super::outgoing::Effect;
 use super::process::{AgentCommand, AgentProcess, AgentStdin, AgentStdout, Cwd, ExitNote, Secrets};
 use super::running::{Running, Written};
-use crate::app::inbox::Reply;
+use crate::app::inbox::{Answer, Reply};
 use crate::app::ports::{AgentCall, Attachment, EngineCall, EngineReport, EngineSession};
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::acp::blocks::{PromptAttachment, wants_content};
@@ -192,8 +192,8 @@ impl AgentTask {
                 Effect::EndTerminals(session_id) => {
                     self.with_workers(|workers| workers.end_session(&session_id));
                 }
-                Effect::Read { session_id, turn, attachments, takes } => {
-                    self.read_attachments(session_id, turn, attachments, takes);
+                Effect::Read { session_id, turn, looked_at, attachments, takes } => {
+                    self.read_attachments((session_id, turn), looked_at, attachments, takes);
                 }
             }
         }
@@ -241,16 +241,23 @@ impl AgentTask {
 
     fn read_attachments(
         &self,
-        session_id: String,
-        turn: u64,
+        (session_id, turn): (String, u64),
+        looked_at: Option<Answer<()>>,
         attachments: Vec<Attachment>,
         takes: PromptCapabilities,
     ) {
         let done = self.done.clone();
-        tokio::task::spawn_blocking(move || {
-            let attachments = attachments.iter().map(|one| read(one, &takes)).collect();
+        tokio::spawn(async move {
+            if let Some(looked_at) = looked_at {
+                // A look that was given up is one that nobody waits for.
+                let _ = looked_at.await;
+            }
             // The agent may be gone by now.
-            let _ = done.blocking_send(TaskDone::Read { session_id, turn, attachments });
+            let _ = tokio::task::spawn_blocking(move || {
+                let attachments = attachments.iter().map(|one| read(one, &takes)).collect();
+                let _ = done.blocking_send(TaskDone::Read { session_id, turn, attachments });
+            })
+            .await;
         });
     }
 
@@ -352,8 +359,8 @@ fn called(agent: &mut Agent, call: EngineCall) {
     match call {
         EngineCall::MakeSession { session_id, wish, reply } => agent.make(session_id, wish, reply),
         EngineCall::Agent(AgentCall::Remember(session)) => agent.remember(session),
-        EngineCall::StartTurn { session_id, turn, prompt, model, .. } => {
-            agent.start_turn(&session_id, turn, prompt, model.map(|model| model.name));
+        EngineCall::StartTurn { session_id, turn, prompt, model, looked_at, history: _ } => {
+            agent.start_turn(&session_id, turn, prompt, model.map(|model| model.name), looked_at);
         }
         EngineCall::Stop { session_id } => agent.stop(&session_id),
         EngineCall::Decide { engine_request_id, decision, .. } => agent.decide(&engine_request_id, decision),

@@ -9,6 +9,7 @@
 use tokio::time::Instant;
 
 use super::writes::{AllowedEdits, ToldCalls};
+use crate::app::inbox::Answer;
 use crate::app::ports::Prompt;
 
 /// One turn.
@@ -32,6 +33,8 @@ pub(super) enum TurnStage {
         prompt: Box<Prompt>,
         /// The model that the loop named for it.
         model: Option<String>,
+        /// Comes when the files were looked at: it is sent behind that.
+        looked_at: Option<Answer<()>>,
     },
     /// The agent works on it.
     Running {
@@ -50,6 +53,14 @@ impl Turn {
     pub(super) fn model(&self) -> Option<&str> {
         match &self.stage {
             TurnStage::Waiting { model, .. } => model.as_deref(),
+            TurnStage::Running { .. } | TurnStage::Stopping { .. } => None,
+        }
+    }
+
+    /// What it waits for before it is sent. Given once.
+    pub(super) fn takes_look(&mut self) -> Option<Answer<()>> {
+        match &mut self.stage {
+            TurnStage::Waiting { looked_at, .. } => looked_at.take(),
             TurnStage::Running { .. } | TurnStage::Stopping { .. } => None,
         }
     }

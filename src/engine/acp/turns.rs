@@ -12,6 +12,7 @@ use super::sentence::one_line;
 use super::session::{Claim, Session, State};
 use super::turn::{Turn, TurnStage};
 use super::writes::{AllowedEdits, ToldCalls};
+use crate::app::inbox::Answer;
 use crate::app::ports::{EngineReport, Prompt, TurnFailure};
 use crate::domain::dialect::acp::blocks::{PromptAttachment, prompt_blocks};
 use crate::domain::dialect::acp::decode::{AcpError, PROMPT, prompt_event};
@@ -27,6 +28,7 @@ impl Agent {
         number: u64,
         prompt: Prompt,
         model: Option<String>,
+        looked_at: Option<Answer<()>>,
     ) {
         let failed = |why: String| EngineReport::TurnEnded {
             session_id: session_id.to_owned(),
@@ -43,7 +45,7 @@ impl Agent {
             return self.report(failed(why));
         }
         session.claim = Claim::Used;
-        let stage = TurnStage::Waiting { prompt: Box::new(prompt), model };
+        let stage = TurnStage::Waiting { prompt: Box::new(prompt), model, looked_at };
         let (allowed, told) = (AllowedEdits::default(), ToldCalls::default());
         session.turn = Some(Turn { number, stage, allowed, told, denials: 0 });
         self.sessions.use_now(session_id);
@@ -59,7 +61,7 @@ impl Agent {
             && self.sessions.get(session_id).is_some_and(|session| session.state == State::Open)
     }
 
-    /// Sends the prompt of an open session, once its attachments are read.
+    /// Sends the prompt of an open session, once the files were looked at and its attachments are read.
     pub(super) fn begin_prompt(&mut self, session_id: &str) {
         let takes = self.process.can().prompt_capabilities;
         let Some(turn) = self.sessions.get(session_id).and_then(|session| session.turn.as_ref()) else {
@@ -69,11 +71,13 @@ impl Agent {
         let (number, attachments) = (turn.number, prompt.attachments.clone());
         self.tell_mode(session_id);
         self.follow_model(session_id);
-        if attachments.is_empty() {
+        let turn = self.sessions.get_mut(session_id).and_then(|session| session.turn.as_mut());
+        let looked_at = turn.and_then(Turn::takes_look);
+        if attachments.is_empty() && looked_at.is_none() {
             return self.send_prompt(session_id, number, &[]);
         }
         let session_id = session_id.to_owned();
-        self.lay_down(Effect::Read { session_id, turn: number, attachments, takes });
+        self.lay_down(Effect::Read { session_id, turn: number, looked_at, attachments, takes });
     }
 
     /// Sends it, unless the turn is over by now.

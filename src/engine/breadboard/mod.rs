@@ -31,7 +31,7 @@ use self::turn::SessionTurns;
 use crate::app::inbox::{Folder, Reply};
 use crate::app::ports::{
     DownloadFor, Engine, EngineCall, EngineDecision, EngineReport, EngineTraits, NewSession, Secret,
-    SessionHome, SessionReply, Settlement, StreamCall, StreamReport, StreamResume, TurnEnd,
+    SessionHome, SessionReply, Settlement, StreamCall, StreamReport, StreamResume, TurnBegun, TurnEnd,
 };
 use crate::domain::approval::RuleHolder;
 use crate::domain::coded_error::{CodedError, ErrorCode};
@@ -191,8 +191,9 @@ impl Engine for BreadboardEngine {
                 shared.links.nudge();
             }
             EngineCall::SetToken { scope: CredentialScope::Model, .. } => {}
-            EngineCall::StartTurn { session_id, turn, prompt, model, history } => {
-                turn::start(shared, session_id, turn, prompt, model, history);
+            EngineCall::StartTurn { session_id, turn, prompt, model, history, looked_at } => {
+                let begun = TurnBegun { turn, prompt, model, history };
+                turn::start(shared, session_id, begun, looked_at);
             }
             // Its turns go on at the engine.
             EngineCall::ContinueTurn { .. } => {}

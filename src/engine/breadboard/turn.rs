@@ -16,11 +16,11 @@ use super::engine_error::EngineError;
 use super::failed_session;
 use super::link::Listener;
 use super::{EngineParts, commands, upload};
-use crate::app::ports::{EngineReport, Prompt, StreamReport, TurnFailure};
+use crate::app::inbox::Answer;
+use crate::app::ports::{EngineReport, Prompt, StreamReport, TurnBegun, TurnFailure};
 use crate::domain::dialect::breadboard::http::{CancelTurn, EngineInput, InputReply};
 use crate::domain::policy::engine_prompt::{REMEMBERED, sendable};
 use crate::domain::remedy::{Retry, RetryWhen};
-use crate::protocol::settings::ModelSetting;
 
 /// Sessions that are known at the same time. One more makes another, whose turn is not on its way, be forgotten: its
 /// earlier prompts come with its next turn, and its model is told again.
@@ -95,11 +95,10 @@ impl NotBegun {
 pub(super) fn start(
     shared: &Arc<EngineParts>,
     session_id: String,
-    turn: u64,
-    prompt: Prompt,
-    model: Option<ModelSetting>,
-    history: Vec<(String, String)>,
+    begun: TurnBegun,
+    looked_at: Option<Answer<()>>,
 ) {
+    let TurnBegun { turn, prompt, model, history } = begun;
     let (phase, seen) = watch::channel(TurnPhase::Preparing);
     let (stop, stopped) = watch::channel(false);
     {
@@ -112,6 +111,10 @@ pub(super) fn start(
     let shared = Arc::clone(shared);
     let runtime = shared.runtime.clone();
     runtime.spawn(async move {
+        if let Some(looked_at) = looked_at {
+            // A look that was given up is one that nobody waits for.
+            let _ = looked_at.await;
+        }
         let sent = SentInput { turn, prompt, model: model.map(|model| model.name), history };
         let next = stopped.clone();
         let begun = begin(&shared, &session_id, sent, &phase, stopped).await;

@@ -170,7 +170,7 @@ impl Engine for EmbeddedEngine {
                 }
             }
             EngineCall::SetToken { scope: CredentialScope::Engine, .. } => {}
-            EngineCall::StartTurn { session_id, turn, prompt, model, history } => {
+            EngineCall::StartTurn { session_id, turn, prompt, model, history, looked_at: _ } => {
                 shared.start(session_id, TurnBegun { turn, prompt, model, history }, None);
             }
             EngineCall::ContinueTurn { session_id, begun, from, ruling } => {

@@ -60,6 +60,7 @@ impl Bench {
             prompt,
             model,
             history: Vec::new(),
+            looked_at: None,
         });
     }
 
@@ -263,6 +264,7 @@ async fn a_panic_inside_a_turn_ends_the_turn_with_a_sentence() {
             },
             model: None,
             history: Vec::new(),
+            looked_at: None,
         });
         let failure = loop {
             if let EngineReport::TurnEnded { failure, turn: ended, .. } = reports.recv().await.unwrap() {
@@ -406,6 +408,7 @@ async fn a_text_attachment_reaches_the_model_and_a_binary_one_is_only_named() {
         prompt: Prompt { message_id: "m".to_owned(), text: "see".to_owned(), attachments },
         model: bench.model.borrow().clone(),
         history: Vec::new(),
+        looked_at: None,
     });
     bench.rest().await;
     let messages = server.asked()[0].body["messages"].as_array().unwrap().clone();

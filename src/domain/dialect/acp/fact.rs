@@ -69,6 +69,7 @@ pub(in crate::domain::dialect) fn fact(event: EventRef<'_>) -> Fact<'_> {
         | EventClass::TodoUpdate
         | EventClass::RetrievalStatus
         | EventClass::PatchProposed
+        | EventClass::TurnChanges
         | EventClass::UnknownEvent => Fact::Unknown,
     }
 }

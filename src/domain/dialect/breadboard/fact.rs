@@ -61,7 +61,10 @@ pub(in crate::domain::dialect) fn fact(event: EventRef<'_>) -> Fact<'_> {
         EventClass::SkillsCatalog | EventClass::SkillsSelection => Fact::Commands(run::skills(event)),
         EventClass::CtreeNode => Fact::TreeNode,
         EventClass::CtreeSnapshot => Fact::Tree { nodes: run::tree_nodes(event) },
-        EventClass::PatchProposed | EventClass::RetrievalStatus | EventClass::UnknownEvent => Fact::Unknown,
+        EventClass::PatchProposed
+        | EventClass::RetrievalStatus
+        | EventClass::TurnChanges
+        | EventClass::UnknownEvent => Fact::Unknown,
     }
 }
 

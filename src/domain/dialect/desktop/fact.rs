@@ -82,6 +82,7 @@ pub(in crate::domain::dialect) fn fact(event: EventRef<'_>) -> Fact<'_> {
         | EventClass::ContextCompaction
         | EventClass::UsageUpdate
         | EventClass::Notice
+        | EventClass::TurnChanges
         | EventClass::UnknownEvent => Fact::Unknown,
     }
 }
