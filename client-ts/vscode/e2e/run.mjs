@@ -25,6 +25,7 @@ const ALL = [
   "as_shown",
   "hunks",
   "review",
+  "undo_turn",
   "cards",
   "two_windows",
   "folders",

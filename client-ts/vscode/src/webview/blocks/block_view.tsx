@@ -16,6 +16,7 @@ import { NoticeRow } from "./notice_row";
 import { PatchCard } from "./patch_card";
 import { ToolCard } from "./tool_card";
 import { verbsOf } from "./tool_words";
+import { TurnChangesRow } from "./turn_changes";
 import { TurnEnd, TurnStart } from "./turn_marks";
 
 export class BlockView extends Component<Row> {
@@ -76,6 +77,8 @@ export class BlockView extends Component<Row> {
         );
       case "patch":
         return <PatchCard block={block} call={call} refused={refused} />;
+      case "changes":
+        return <TurnChangesRow block={block} />;
       case "command":
         return (
           <p class="meta">

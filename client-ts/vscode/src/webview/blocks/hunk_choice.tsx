@@ -10,6 +10,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Patch } from "../model/asks";
 import { useModel } from "../model/context";
 import { kindsOf, linesOf } from "./diff";
+import { Icon } from "./icon";
 
 /** How many changes an edit has. */
 export function countHunks(subject: Subject, patch: BlockOf<"patch"> | undefined): number {
@@ -118,8 +119,9 @@ function HunkButtons({ name, chosen, folded, choose, show }: HunkButtonsProps) {
           {accept ? "Accept" : "Reject"}
         </button>
       ))}
-      <button type="button" class="link" onClick={show}>
-        Show in the editor
+      <button type="button" class="link" title="Show in the editor" onClick={show}>
+        <Icon name="go-to-file" />
+        <span class="visually-hidden">Show in the editor</span>
       </button>
     </div>
   );
