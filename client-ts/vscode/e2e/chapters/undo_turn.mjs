@@ -29,8 +29,9 @@ export default async function undoTurn(stage) {
   await view.getByText("Both were made.").waitFor();
   await stage.idle();
   assert.equal(await written(stage, "src/turn.rs", "TWO:"), after);
-  const row = view.locator(".turn-changes").last();
-  await row.getByText("This turn changed 1 file").waitFor();
+  const rows = view.locator(".turn-changes", { hasText: "This turn changed 1 file" });
+  await rows.last().waitFor();
+  const row = rows.last();
   await row.getByRole("button", { name: "Review" }).focus();
   await page.keyboard.press("Enter");
   await row.getByText("as it was left").waitFor();
@@ -41,8 +42,8 @@ export default async function undoTurn(stage) {
   await row.getByRole("button", { name: "Compare" }).focus();
   await page.keyboard.press("Enter");
   await page.locator(".tab", { hasText: "before ↔ after the turn" }).waitFor();
-  await page.locator(".diff-editor .view-line", { hasText: "FIFTEEN" }).first().waitFor();
-  await page.locator(".diff-editor .view-line", { hasText: "N_15" }).first().waitFor();
+  await page.locator(".monaco-diff-editor .view-line", { hasText: "FIFTEEN" }).first().waitFor();
+  await page.locator(".monaco-diff-editor .view-line", { hasText: "N_15" }).first().waitFor();
   await picture("turn-compared");
   await command("View: Close All Editors");
 
