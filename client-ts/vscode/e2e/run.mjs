@@ -26,6 +26,7 @@ const ALL = [
   "hunks",
   "context",
   "review",
+  "undo_turn",
   "cards",
   "two_windows",
   "folders",

@@ -22,6 +22,8 @@ import { ServerConnection } from "./host/server_connection";
 import { readNotify } from "./host/settings";
 import { Sidebar, VIEW_ID } from "./host/sidebar";
 import { StatusBar } from "./host/status_bar";
+import { TURN_SCHEME, TurnDiffs } from "./host/turn_diffs";
+import { undoTurn } from "./host/turn_undo";
 import { plainly } from "./host/toast";
 import { askForToken, tellOfToken } from "./host/token_prompt";
 import type { HostStatus } from "./shared/page_methods";
@@ -69,6 +71,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     },
   });
   const reviews = new ReviewEditors({ ask, desk });
+  const turns = new TurnDiffs(ask);
   const sidebar = new Sidebar({
     extensionUri: context.extensionUri,
     log,
@@ -80,6 +83,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
         [...((await desk.open(sessionId, patchId))?.choices ?? [])].map(([id, choice]) => ({ id, choice })),
       choose: (patchId, hunkId, choice) => desk.choose(patchId, [hunkId], choice),
     },
+    turnDiff: (of, filePath, root) => (filePath === undefined ? turns.showAll(of) : turns.show(of, filePath, root)),
     announced: (method) => server.announced(method),
     restart: () => server.restart(),
     remembered: new Remembered(
@@ -168,6 +172,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     vscode.window.registerWebviewViewProvider(VIEW_ID, sidebar),
     vscode.window.registerWebviewPanelSerializer(PANEL_TYPE, specs),
     vscode.workspace.registerTextDocumentContentProvider(DIFF_SCHEME, new DiffDocuments(ask)),
+    vscode.workspace.registerTextDocumentContentProvider(TURN_SCHEME, turns),
     vscode.workspace.onDidGrantWorkspaceTrust(() => {
       void server.tellTrust();
       draw();
@@ -263,6 +268,33 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     });
   }
 
+  /** The files of the newest turn that changed some, in one view. */
+  async function turnChanges(): Promise<void> {
+    const sessionId = state?.activeSessionId ?? state?.sessions[0]?.sessionId;
+    if (sessionId === undefined) throw new Error("No session has changed anything yet.");
+    const { turn } = (await ask("bb/turn/changes", { sessionId })) as Requests["bb/turn/changes"]["result"];
+    await turns.showAll({ sessionId, turn });
+  }
+
+  /** Takes the newest turn that changed something back, after showing what that does. */
+  async function undo(): Promise<void> {
+    const sessionId = state?.activeSessionId ?? state?.sessions[0]?.sessionId;
+    if (sessionId === undefined) throw new Error("No session has changed anything yet.");
+    await undoTurn(
+      {
+        ask,
+        confirm: (question, detail, buttons) =>
+          Promise.resolve(vscode.window.showWarningMessage(question, { modal: true, detail }, ...buttons)),
+        say: async (sentence, button) => {
+          const buttons = button === undefined ? [] : [button];
+          return (await vscode.window.showInformationMessage(plainly(sentence), ...buttons)) !== undefined;
+        },
+        show: (turn) => turns.showAll({ sessionId, turn }),
+      },
+      sessionId,
+    );
+  }
+
   async function showRequest(): Promise<void> {
     if (!(await attention.showOldest())) void vscode.window.showInformationMessage("No request waits for an answer.");
   }
@@ -351,6 +383,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     "breadboard.applyReview": (...args) => reviews.apply(words(args)[0]),
     "breadboard.compareProposal": (...args) => reviews.compare(words(args)[0]),
     "breadboard.reviewAllFiles": (...args) => reviews.compareAll(words(args)[0]),
+    "breadboard.turnChanges": () => turnChanges(),
+    "breadboard.undoTurn": () => undo(),
     "breadboard.manageTrust": () => vscode.commands.executeCommand("workbench.trust.manage"),
   };
   for (const [name, run] of Object.entries(commands)) {

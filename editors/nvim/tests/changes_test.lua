@@ -5,7 +5,9 @@ local client = require('breadboard.client')
 local harness = require('harness')
 local store = require('breadboard.store')
 
-local same, test = harness.same, harness.test
+local stage = require('stage')
+
+local await, same, test = harness.await, harness.same, harness.test
 
 local function hunk(id, state, review)
   return {
@@ -200,4 +202,59 @@ test('where nothing can be taken back nobody is asked, and left is left', functi
   same(#vim.tbl_filter(function(one)
     return one[1] == 'bb/turn/revert' and not one[2].preview
   end, sent), 0)
+end)
+
+-- Writes two files as agents do that ask nobody.
+local WRITES = [[ {"prompts": [{"steps": [
+  {"write": "a.txt", "content": "one\n2\nthree\n4\n"},
+  {"write": "new.txt", "content": "new\n"},
+  {"say": "Written."}
+]}]} ]]
+
+test('what an agent wrote itself is listed and taken back, beside text that is not saved, and made again', function()
+  stage.play(WRITES, function(s)
+    -- Given a turn that changed a file and made one
+    s:write('a.txt', { 'one', 'two', 'three', 'four' })
+    local buffer = s:edit('a.txt')
+    vim.cmd('BreadBoard ask write it')
+    s:sees('Written.')
+    s:idle()
+    await('the new text', function()
+      return vim.deep_equal(s:lines(buffer), { 'one', '2', 'three', '4' })
+    end)
+    s:sees('▸ ± 2 files +3 −2: <CR> lists them')
+    vim.api.nvim_buf_set_lines(buffer, 0, 0, false, { 'mine' })
+    -- When it is listed
+    vim.cmd('BreadBoard changes')
+    local list = await('the list', function()
+      return vim.fn.bufname():find('^breadboard://changes/') and vim.api.nvim_get_current_buf()
+    end)
+    same(s:lines(list)[1], 'This turn changed 2 files +3 −2')
+    -- And taken back, after it was shown what that does
+    s:press('U')
+    await('the question', function()
+      return vim.api.nvim_win_get_config(0).relative ~= ''
+    end)
+    local asked = vim.api.nvim_buf_get_lines(0, 0, -1, false)
+    same(asked[1], 'modify a.txt +2 −2, in the buffer')
+    s:press('y')
+    -- Then the files are as they were, and what was typed stays
+    s:sees('2 files taken back; :BreadBoard undo ')
+    same(s:lines(buffer), { 'mine', 'one', 'two', 'three', 'four' })
+    same({ vim.bo[buffer].modified, vim.fn.filereadable(s:path('new.txt')) }, { true, 0 })
+    await('the list to say so', function()
+      return table.concat(s:lines(list), '\n'):find('taken back', 1, true)
+    end)
+    -- And the undo is taken back
+    local number = s:shown():match(':BreadBoard undo (%d+) makes it again')
+    vim.cmd('BreadBoard undo ' .. number)
+    await('the question', function()
+      return vim.api.nvim_win_get_config(0).relative ~= ''
+    end)
+    s:press('y')
+    await('the text of the turn', function()
+      return vim.deep_equal(s:lines(buffer), { 'mine', 'one', '2', 'three', '4' })
+    end)
+    same(s:read('new.txt'), { 'new' })
+  end)
 end)

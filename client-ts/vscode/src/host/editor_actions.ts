@@ -14,6 +14,7 @@ import { type Ask, closeDiff, showDiff } from "./diffs";
 import type { EnvelopeError } from "./gate";
 import type { Remembered } from "./remembered";
 import type { Choice } from "./review_desk";
+import type { TurnOf } from "./turn_diffs";
 
 /** Largest text that is opened as a document: beyond it an editor of a web stack stalls. */
 const MOST_OPENED = 20 * 1024 * 1024;
@@ -31,6 +32,8 @@ export interface ActionPorts {
   showLog(): void;
   /** The edits that wait, change by change. */
   readonly review: ReviewActions;
+  /** Compares a file of a turn, or all of them, with what was before. */
+  turnDiff(of: TurnOf, filePath?: string, root?: string): Promise<void>;
   /** Has the user give a token; it never comes to the page. */
   setToken(scope: "engine" | "model"): Promise<void>;
 }
@@ -86,6 +89,13 @@ export async function act(ports: ActionPorts, method: EditorMethod, params: Para
       const choice = params["choice"] as Choice | "none";
       return ports.review.choose(params["patchId"] as string, params["hunkId"] as string, choice === "none" ? undefined : choice);
     }
+    case "editor.turnDiff":
+    case "editor.turnDiffs":
+      return ports.turnDiff(
+        { sessionId: params["sessionId"] as string, turn: params["turn"] as number },
+        params["filePath"] as string | undefined,
+        (params["root"] as string | null | undefined) ?? undefined,
+      );
     case "editor.openArtifact":
       return openArtifact(ports.ask, params);
     case "editor.pickAttachments":

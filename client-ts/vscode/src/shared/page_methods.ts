@@ -72,6 +72,9 @@ export const EDITOR_METHODS = {
   "editor.review": { sessionId: word, patchId: word, hunkId: optional(text) },
   /** What was chosen of the changes of an edit so far. */
   "editor.hunkChoices": { sessionId: word, patchId: word },
+  /** One file of a turn, or all of them, before it beside as they are. */
+  "editor.turnDiff": { sessionId: word, turn: whole, filePath: word, root: optional(text) },
+  "editor.turnDiffs": { sessionId: word, turn: whole },
   "editor.chooseHunk": { patchId: word, hunkId: word, choice },
   "editor.openArtifact": { sessionId: word, artifactPath: word },
   "editor.pickAttachments": { sessionId: word },

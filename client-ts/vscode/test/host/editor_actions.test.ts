@@ -36,6 +36,7 @@ const ports = (answer: unknown = {}) => ({
     choices: async () => [{ id: "h1", choice: "accepted" as const }],
     choose: (...choice: unknown[]) => void stub.done.push(["choose", ...choice]),
   },
+  turnDiff: async (...of: unknown[]) => void stub.done.push(["turnDiff", ...of]),
   setToken: async (scope: string) => void stub.done.push(["setToken", scope]),
 });
 
@@ -215,6 +216,15 @@ it("R001-60 R001-68: what a page wants to find again is on the disk at once, the
   await act(actions, "editor.remember", { state: "x".repeat(MOST_REMEMBERED + 1) });
   expect(await act(ports(), "editor.status", {})).toEqual({ remembered: "three" });
   expect(troubles).toEqual([expect.stringContaining("larger than 4 MiB")]);
+});
+
+it("compares a file of a turn, or all of them", async () => {
+  await act(ports(), "editor.turnDiff", { sessionId: "s", turn: 4, filePath: "a", root: "web" });
+  await act(ports(), "editor.turnDiffs", { sessionId: "s", turn: 4 });
+  expect(stub.done).toEqual([
+    ["turnDiff", { sessionId: "s", turn: 4 }, "a", "web"],
+    ["turnDiff", { sessionId: "s", turn: 4 }, undefined, undefined],
+  ]);
 });
 
 it("shows an edit that waits, and has its choices in common with the page", async () => {

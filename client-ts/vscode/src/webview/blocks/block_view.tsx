@@ -16,6 +16,7 @@ import { NoticeRow } from "./notice_row";
 import { PatchCard } from "./patch_card";
 import { ToolCard } from "./tool_card";
 import { verbsOf } from "./tool_words";
+import { TurnChangesRow } from "./turn_changes";
 import { TurnEnd, TurnStart } from "./turn_marks";
 import { WentAlong } from "./went_along";
 
@@ -79,11 +80,7 @@ export class BlockView extends Component<Row> {
       case "patch":
         return <PatchCard block={block} call={call} refused={refused} />;
       case "changes":
-        return (
-          <p class="meta" title={block.files.map((file) => file.filePath).join("\n")}>
-            <Icon name="diff-multiple" /> {block.text}
-          </p>
-        );
+        return <TurnChangesRow block={block} />;
       case "command":
         return (
           <p class="meta">

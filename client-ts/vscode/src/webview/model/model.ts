@@ -9,6 +9,7 @@ import { batch, computed, signal } from "@preact/signals";
 import type { HostStatus, PageMethod } from "../../shared/page_methods";
 import type { HostLink } from "../host_link";
 import { Asks, type HunkChoice } from "./asks";
+import { TurnDesk } from "./turn_changes";
 import { EngineChoices } from "./engine_choices";
 import type { Connection, OpenSession } from "./open_session";
 import { NextContext } from "./next_context";
@@ -46,6 +47,7 @@ export class Model {
   readonly retries: Retries;
   readonly asks: Asks;
   readonly choices: EngineChoices;
+  readonly turns: TurnDesk;
   readonly reading: Reading;
   readonly raw: RawEvents;
   readonly pane = signal<PaneName>("chat");
@@ -115,6 +117,7 @@ export class Model {
       isHidden: () => document.hidden,
     });
     this.asks = new Asks(client, (method, params) => this.ports.link.editor(method, params), this.tabs, this.sentences);
+    this.turns = new TurnDesk(client, this.tabs, this.sentences);
     this.choices = new EngineChoices(client, this.tabs, this.sentences);
     this.reading = new Reading(client, this.tabs, this.sentences);
     this.raw = new RawEvents(client, this.tabs);
