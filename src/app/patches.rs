@@ -14,14 +14,16 @@ use super::record::Ask;
 use super::state::App;
 use crate::domain::approval::{
     ChangeKind, Decision, FileOutcome, HunkState, PermissionAsk, PermissionStatus, Proposal, ProposedFile,
+    ProposedHunk,
 };
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::apply::apply_hunks;
 use crate::domain::edits::text::content_hash;
 use crate::protocol::patch::PatchFilesResult;
 
-/// Bytes of the hunks that were not made, as the engine is told of them: it made them itself, so a reminder is enough.
-const NOT_MADE: usize = 8 * 1_024;
+/// Bytes of the hunks that were not made, or were edited first, as the engine is told of them: it made them itself, so a reminder
+/// is enough.
+const REMINDER: usize = 8 * 1_024;
 
 /// Notes that wait for the next prompt of a session: one for each edit of a turn that was taken in part. The newest count.
 const NOTES: usize = 16;
@@ -221,7 +223,11 @@ fn cancelled() -> CodedError {
 pub(super) fn part_label(proposal: &Proposal) -> Option<String> {
     let counts = proposal.counts();
     let is_part = proposal.hunks().any(|hunk| hunk.state == HunkState::Applied) && !proposal.is_all();
-    is_part.then(|| format!("Accept {} of {} changes", counts.accepted, counts.hunks))
+    let edited = match counts.edited {
+        0 => String::new(),
+        edited => format!(", {edited} as edited"),
+    };
+    is_part.then(|| format!("Accept {} of {} changes{edited}", counts.accepted, counts.hunks))
 }
 
 /// What an engine is told whose edit was decided in parts.
@@ -258,20 +264,32 @@ fn note(proposal: &Proposal) -> Option<String> {
             }
         };
     }
-    let mut left_out = String::new();
+    let edited = hunks_of(proposal, |hunk| hunk.edited && hunk.state == HunkState::Applied);
+    if !edited.is_empty() {
+        let _ = write!(note, " Changes that the user edited first, as they stand in the files:\n{edited}");
+    }
+    let rejected = hunks_of(proposal, |hunk| hunk.state == HunkState::Rejected);
+    if !rejected.is_empty() {
+        let _ = write!(note, " Rejected changes:\n{rejected}");
+    }
+    Some(note)
+}
+
+/// Those hunks, as far as a reminder goes.
+fn hunks_of(proposal: &Proposal, wanted: impl Fn(&ProposedHunk) -> bool) -> String {
+    let mut told = String::new();
     for file in &proposal.files {
-        for hunk in file.hunks.iter().filter(|hunk| hunk.state == HunkState::Rejected) {
+        for hunk in file.hunks.iter().filter(|hunk| wanted(hunk)) {
             let because = hunk.reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})"));
             let text = format!("`{}`{because}:\n{}", file.file_path, hunk.diff);
-            if left_out.len() + text.len() > NOT_MADE {
-                left_out.push_str("and more.\n");
-                break;
+            if told.len() + text.len() > REMINDER {
+                told.push_str("and more.\n");
+                return told;
             }
-            left_out.push_str(&text);
+            told.push_str(&text);
         }
     }
-    let _ = write!(note, " Rejected changes:\n{left_out}");
-    Some(note)
+    told
 }
 
 #[cfg(test)]
@@ -306,6 +324,26 @@ mod tests {
                 "The user decided on this edit change by change. `a` has 1 of its 2 changes, so do not make those again, and \
                  leave the others out. `b` has all of its 1 changes, so do not make them again. `c` is not what it was. \
                  Rejected changes:\n`a` (keep the number):\n@@ -22,7 +22,7 @@\n 22\n 23\n 24\n-25\n+twenty-five\n 26\n 27\n 28\n"
+            )
+        );
+    }
+
+    #[test]
+    fn an_engine_is_told_which_change_the_user_edited_and_how() {
+        // Given one change, which the user edits and accepts
+        let files = vec![FileChange::of_texts("b", Some("x\n"), "y\n")];
+        let mut proposal = Proposal::of(&Subject::new(Action::Edit { files })).unwrap();
+        let id = proposal.files[0].hunks[0].id.clone();
+        proposal.edit(&id, "-x\n+z\n").unwrap();
+        proposal.settle(true);
+        proposal.files[0].is_applied("sha256:1");
+        // Then
+        assert_eq!(part_label(&proposal).as_deref(), Some("Accept 1 of 1 changes, 1 as edited"));
+        assert_eq!(
+            note(&proposal).as_deref(),
+            Some(
+                "The user decided on this edit change by change. `b` has all of its 1 changes, so do not make them again. \
+                 Changes that the user edited first, as they stand in the files:\n`b`:\n@@ -1,1 +1,1 @@\n-x\n+z\n"
             )
         );
     }

@@ -6,6 +6,7 @@
 mod again;
 mod answers;
 mod changes;
+mod hunk_editor;
 mod hunk_review;
 mod hunks;
 mod keyboard;

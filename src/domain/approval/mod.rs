@@ -20,7 +20,7 @@ pub(crate) use chosen::{ChosenOption, ChosenRule};
 pub(crate) use form::InputForm;
 pub(crate) use narrow::{RuleRefusal, narrowed};
 pub(crate) use proposal::{
-    Decided, FileOutcome, HunkState, NotDecided, Proposal, ProposedFile, ProposedHunk,
+    Decided, FileOutcome, HunkState, NotDecided, NotEdited, Proposal, ProposedFile, ProposedHunk,
 };
 pub use root::{AskRoot, FolderIdentity};
 pub(crate) use rule::{RootedRule, rule_allows};

@@ -62,6 +62,9 @@ pub(crate) struct ProposedHunk {
     /// Why, in the user's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The user changed it before it was accepted: `diff` is what the user made of the engine's hunk.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub edited: bool,
 }
 
 /// One file of a proposal.
@@ -142,9 +145,10 @@ impl Proposal {
         self.hunks().all(|hunk| hunk.state != HunkState::Proposed)
     }
 
-    /// Whether every hunk was accepted.
+    /// Whether every hunk was accepted as its engine proposed it.
     pub(crate) fn is_all(&self) -> bool {
-        self.hunks().all(|hunk| matches!(hunk.state, HunkState::Accepted | HunkState::Applied))
+        self.hunks()
+            .all(|hunk| matches!(hunk.state, HunkState::Accepted | HunkState::Applied) && !hunk.edited)
     }
 
     /// Whether every hunk was rejected.
@@ -194,6 +198,23 @@ impl Proposal {
         Ok(())
     }
 
+    /// Puts what the user made of a hunk in its place: `lines` with their ` `, `-` or `+`. What is there before stays as it
+    /// was proposed, since it says where the hunk belongs. Nothing is decided by this.
+    pub(crate) fn edit(&mut self, id: &str, lines: &str) -> Result<(), NotEdited> {
+        let mut hunks = self.files.iter_mut().flat_map(|file| &mut file.hunks);
+        let hunk = hunks.find(|hunk| hunk.id == id).ok_or(NotEdited::Unknown)?;
+        let proposed = read_hunk(&hunk.diff).pop().ok_or(NotEdited::Unknown)?;
+        let edited = proposed.edited(lines).map_err(NotEdited::Unreadable)?;
+        if edited.lines == proposed.lines {
+            return Ok(());
+        }
+        if hunk.state != HunkState::Proposed {
+            return Err(NotEdited::Decided);
+        }
+        (hunk.diff, hunk.edited) = (hunk_body(&edited), true);
+        Ok(())
+    }
+
     /// Every hunk that waits, decided alike: the request was answered as a whole.
     pub(crate) fn settle(&mut self, accepted: bool) {
         // Nothing of it can be decided twice: only what waits is touched.
@@ -206,8 +227,20 @@ impl Proposal {
             .hunks()
             .filter(|hunk| matches!(hunk.state, HunkState::Accepted | HunkState::Applied))
             .count();
-        ProposalCounts { accepted, hunks: self.hunks().count() }
+        let edited = self.hunks().filter(|hunk| hunk.edited).count();
+        ProposalCounts { accepted, edited, hunks: self.hunks().count() }
     }
+}
+
+/// Why what the user made of a hunk was not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NotEdited {
+    /// There is no such hunk.
+    Unknown,
+    /// It was decided before.
+    Decided,
+    /// One sentence: it is no hunk, or one of another place.
+    Unreadable(&'static str),
 }
 
 /// How many hunks were accepted.
@@ -215,6 +248,8 @@ impl Proposal {
 pub(crate) struct ProposalCounts {
     /// Those that were.
     pub accepted: usize,
+    /// Those that the user changed first.
+    pub edited: usize,
     /// All of them.
     pub hunks: usize,
 }
@@ -241,7 +276,7 @@ impl ProposedFile {
                 id = hunk_id(change, hunk, nth);
                 nth += 1;
             }
-            hunks.push(ProposedHunk { id, diff, state: HunkState::Proposed, reason: None });
+            hunks.push(ProposedHunk { id, diff, state: HunkState::Proposed, reason: None, edited: false });
         }
         Some(Self {
             file_path: change.file_path.clone(),
@@ -400,7 +435,7 @@ mod tests {
         proposed.settle(true);
         assert_eq!(states(&proposed), [Accepted, Rejected, Accepted]);
         assert!(proposed.is_decided() && !proposed.is_all() && !proposed.is_none());
-        assert_eq!(proposed.counts(), ProposalCounts { accepted: 2, hunks: 3 });
+        assert_eq!(proposed.counts(), ProposalCounts { accepted: 2, edited: 0, hunks: 3 });
         // And a file is one outcome
         assert_eq!(proposed.files[0].outcome(), FileOutcome::Pending);
         proposed.files[0].is_applied("sha256:1");
@@ -409,6 +444,68 @@ mod tests {
             proposed.files.iter().map(ProposedFile::outcome).collect::<Vec<_>>(),
             [FileOutcome::Partly, FileOutcome::Conflict]
         );
+    }
+
+    #[test]
+    fn r002_45_a_hunk_that_the_user_changes_is_made_as_changed_and_is_not_the_engines_any_more() {
+        // Given
+        let mut proposed = three_hunks();
+        let ids: Vec<String> = proposed.hunks().map(|hunk| hunk.id.clone()).collect();
+        let lines = |new: &str| format!(" 1\n-2\n{new} 3\n 4\n 5\n");
+        // When one is changed, then it keeps its name and its place
+        assert_eq!(proposed.edit(&ids[0], &lines("+zwei\n+due\n")), Ok(()));
+        proposed.settle(true);
+        assert_eq!(proposed.hunks().map(|hunk| hunk.id.clone()).collect::<Vec<_>>(), ids);
+        assert!(proposed.is_decided() && !proposed.is_all());
+        assert_eq!(proposed.counts(), ProposalCounts { accepted: 3, edited: 1, hunks: 3 });
+        let made = OLD.replace("2\n3\n", "zwei\ndue\n3\n").replace("18\n", "eighteen\n");
+        assert_eq!(apply_hunks(OLD, &proposed.files[0].accepted()).unwrap(), made);
+        // And it comes back as it was made
+        proposed.files[0].is_applied("sha256:");
+        assert_eq!(apply_hunks(&made, &proposed.files[0].applied_reversed()).unwrap(), OLD);
+        // And what was decided is changed no more, and what was not changed is the engine's
+        assert_eq!(proposed.edit(&ids[0], &lines("+x\n")), Err(NotEdited::Decided));
+        let mut same = three_hunks();
+        assert_eq!(same.edit(&ids[0], &lines("+two\n")), Ok(()));
+        assert_eq!(same, three_hunks());
+        assert_eq!(same.edit("z", &lines("+x\n")), Err(NotEdited::Unknown));
+    }
+
+    #[test]
+    fn a_hunk_that_was_changed_into_no_hunk_of_its_place_is_refused() {
+        let mut proposed = three_hunks();
+        let id = proposed.files[0].hunks[0].id.clone();
+        for no in [
+            "",
+            "\n",
+            " 1\n-2\n+two\n 3\n 4\n",
+            " 1\n-2\n+two\n 3\n 4\n 6\n",
+            " 1\n 2\n 3\n 4\n 5\n",
+            " 1\n-2\n+two\n 3\n 4\n 5\n@@ -9,1 +9,1 @@\n-9\n+nine\n",
+        ] {
+            assert!(matches!(proposed.edit(&id, no), Err(NotEdited::Unreadable(_))), "{no:?}");
+        }
+        assert_eq!(proposed, three_hunks());
+        // A blank context line may have lost its space, and a line that goes may stay after all
+        let kept = proposal(vec![FileChange::of_texts("a", Some("a\n\nb\n"), "A\n\nB\n")]);
+        let id = kept.files[0].hunks[0].id.clone();
+        let mut kept = kept;
+        assert_eq!(kept.edit(&id, "-a\n+A\n\n b\n"), Ok(()));
+        kept.settle(true);
+        assert_eq!(apply_hunks("a\n\nb\n", &kept.files[0].accepted()).unwrap(), "A\n\nb\n");
+    }
+
+    #[test]
+    fn what_the_user_types_into_a_hunk_has_the_line_ends_of_its_file() {
+        let old = OLD.replace('\n', "\r\n");
+        let mut proposed =
+            proposal(vec![FileChange::of_texts("a", Some(&old), &old.replace("2\r\n3", "two\r\n3"))]);
+        let id = proposed.files[0].hunks[0].id.clone();
+        // An editor of the user may have written the hunk with either.
+        assert_eq!(proposed.edit(&id, " 1\n-2\n+zwei\n+due\n 3\r\n 4\n 5\n"), Ok(()));
+        proposed.settle(true);
+        let made = apply_hunks(&old, &proposed.files[0].accepted()).unwrap();
+        assert_eq!(made, old.replace("2\r\n3", "zwei\r\ndue\r\n3"));
     }
 
     #[test]
