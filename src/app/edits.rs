@@ -107,6 +107,13 @@ impl App {
                 }
                 self.apply_text(session_id, EditUnderWay { root, path, base_hash, text }, reply);
             }
+            ClientRequest::ChangeFile { change, reply } => {
+                if let Err(error) = self.still_allowed(session_id, change.root.as_deref()) {
+                    return reply.refuse(error);
+                }
+                let buffers = self.buffers_of_turn(session_id);
+                self.files.submit(FileJob::Change { change, reply }, buffers);
+            }
             ClientRequest::RunCommand { command, cwd, reply } => {
                 if let Err(error) = self.still_allowed(session_id, None) {
                     return reply.refuse(error);

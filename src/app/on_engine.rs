@@ -241,6 +241,7 @@ impl App {
         self.record(session_id, recording);
         // The user waits for this one: no window for it.
         self.flush(session_id);
+        self.look_at_bases(session_id, &request_id);
         if let Some(option) = by_rule {
             self.settle_ask(
                 session_id,

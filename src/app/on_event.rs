@@ -192,8 +192,7 @@ impl App {
             }
             FileJobDone::Spec(done) => self.spec_files_done(done),
             FileJobDone::Read { edit, outcome } => self.edit_base_read(*edit, outcome),
-            FileJobDone::PatchBase { write, outcome } => self.patch_base_read(*write, outcome),
-            FileJobDone::PatchWritten { write, outcome } => self.patch_file_written(*write, outcome),
+            FileJobDone::Patch(done) => self.patch_job_done(done),
         }
     }
 }

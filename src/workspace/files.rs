@@ -7,10 +7,11 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::attachment::{Offer, store};
+use super::change;
 use super::diff::{diff, drop_artifacts};
 use super::identity::identity;
 use super::list::list;
-use super::read::read;
+use super::read::{read, read_base};
 use super::read_text::read_text;
 use super::root::Roots;
 use super::run::{self, LIMITS};
@@ -19,7 +20,9 @@ use super::spec;
 use super::write::write;
 use crate::app::Reply;
 use crate::app::inbox::Folder;
-use crate::app::ports::{CommandRan, FileJob, FileJobDone, Files, SpecFilesDone, SpecJob};
+use crate::app::ports::{
+    CommandRan, FileJob, FileJobDone, Files, PatchJob, PatchJobDone, PatchPlace, SpecFilesDone, SpecJob,
+};
 use crate::domain::approval::FolderIdentity;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::overlay::Overlay;
@@ -143,6 +146,43 @@ impl WorkspaceFiles {
     }
 }
 
+impl WorkspaceFiles {
+    /// Work for an edit that is decided part by part.
+    fn patch(&self, waiting: OwnedSemaphorePermit, roots: &Arc<Roots>, job: PatchJob, overlay: Arc<Overlay>) {
+        let (roots, done) = (Arc::clone(roots), Arc::clone(&self.done));
+        let report = move |news: PatchJobDone| done(FileJobDone::Patch(news));
+        match job {
+            PatchJob::Base { root, path, write } => self.work(waiting, move || {
+                report(PatchJobDone::Base { write, outcome: read_base(&roots, root.as_deref(), &path) });
+            }),
+            PatchJob::Hashes { session_id, request_id, places } => self.work(waiting, move || {
+                let places = places.into_iter().map(|place| looked_at(&roots, place)).collect();
+                report(PatchJobDone::Hashes { session_id, request_id, places });
+            }),
+            PatchJob::Change { change, write } => self.work_alone(waiting, move || {
+                report(PatchJobDone::Changed { write, outcome: change::change(&roots, &change, &overlay) });
+            }),
+            PatchJob::Written { answer, write } => {
+                // It may be an editor's turn, for as long as that takes; one for each request that was answered.
+                drop(waiting);
+                self.runtime.spawn(async move {
+                    let outcome = answer.await.unwrap_or_else(|_| Err(CodedError::internal()));
+                    report(PatchJobDone::Written { write, outcome });
+                });
+            }
+        }
+    }
+}
+
+/// A file of an edit with what it holds now.
+fn looked_at(roots: &Roots, place: PatchPlace) -> PatchPlace {
+    if place.hash.is_some() {
+        return place;
+    }
+    let found = read_base(roots, place.root.as_deref(), &place.path).ok().flatten();
+    PatchPlace { hash: found.map(|found| found.hash), ..place }
+}
+
 impl Files for WorkspaceFiles {
     fn set_folders(&self, folders: &[Folder]) {
         let roots = Arc::new(Roots::open(folders));
@@ -193,18 +233,12 @@ impl Files for WorkspaceFiles {
             FileJob::Read { root, path, edit } => self.work_for_the_loop(waiting, move || {
                 FileJobDone::Read { edit, outcome: read(&roots, root.as_deref(), &path) }
             }),
-            FileJob::PatchBase { root, path, write } => self.work_for_the_loop(waiting, move || {
-                FileJobDone::PatchBase { write, outcome: read(&roots, root.as_deref(), &path) }
+            FileJob::Patch(job) => self.patch(waiting, &roots, job, overlay),
+            FileJob::Change { change, reply } => self.work_alone(waiting, move || {
+                if !reply.is_abandoned() {
+                    reply.settle(change::change(&roots, &change, &overlay));
+                }
             }),
-            FileJob::PatchWritten { answer, write } => {
-                // It may be an editor's turn, for as long as that takes; one for each request that was answered.
-                drop(waiting);
-                let done = Arc::clone(&self.done);
-                self.runtime.spawn(async move {
-                    let outcome = answer.await.unwrap_or_else(|_| Err(CodedError::internal()));
-                    done(FileJobDone::PatchWritten { write, outcome });
-                });
-            }
             FileJob::ReadText { path, line, limit, reply } => self.work(waiting, move || {
                 if !reply.is_abandoned() {
                     reply.settle(read_text(&roots, &overlay, &path, line, limit));
@@ -226,12 +260,14 @@ impl Files for WorkspaceFiles {
 /// Places that a job takes while it waits.
 fn weight(job: &FileJob) -> u32 {
     match job {
-        FileJob::StoreAttachment { .. } | FileJob::Write { .. } | FileJob::Spec(_) => HEAVY,
+        FileJob::StoreAttachment { .. }
+        | FileJob::Write { .. }
+        | FileJob::Change { .. }
+        | FileJob::Spec(_) => HEAVY,
         FileJob::List { .. }
         | FileJob::Snippet { .. }
         | FileJob::Read { .. }
-        | FileJob::PatchBase { .. }
-        | FileJob::PatchWritten { .. }
+        | FileJob::Patch(_)
         | FileJob::ReadText { .. }
         | FileJob::Diff(_)
         | FileJob::DropArtifacts { .. }
@@ -274,16 +310,25 @@ fn refuse(job: FileJob, done: &FilesDone) {
             tracing::warn!(?folder, "too many file requests were waiting, so artifacts were left behind");
         }
         FileJob::Read { edit, .. } => done(FileJobDone::Read { edit, outcome: Err(refused) }),
-        FileJob::PatchBase { write, .. } => done(FileJobDone::PatchBase { write, outcome: Err(refused) }),
-        FileJob::PatchWritten { write, .. } => {
-            done(FileJobDone::PatchWritten { write, outcome: Err(refused) });
-        }
+        FileJob::Patch(job) => refuse_patch(job, refused, done),
+        FileJob::Change { reply, .. } => reply.refuse(refused),
         FileJob::List { reply, .. } => reply.refuse(refused),
         FileJob::Snippet { reply, .. } => reply.refuse(refused),
         FileJob::ReadText { reply, .. } => reply.refuse(refused),
         FileJob::Write { reply, .. } => reply.refuse(refused),
         FileJob::Run { reply, .. } => reply.refuse(refused),
     }
+}
+
+fn refuse_patch(job: PatchJob, refused: CodedError, done: &FilesDone) {
+    done(FileJobDone::Patch(match job {
+        PatchJob::Base { write, .. } => PatchJobDone::Base { write, outcome: Err(refused) },
+        PatchJob::Written { write, .. } => PatchJobDone::Written { write, outcome: Err(refused) },
+        PatchJob::Change { write, .. } => PatchJobDone::Changed { write, outcome: Err(refused) },
+        PatchJob::Hashes { session_id, request_id, places } => {
+            PatchJobDone::Hashes { session_id, request_id, places }
+        }
+    }));
 }
 
 #[cfg(test)]

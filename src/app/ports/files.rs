@@ -3,8 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Applied, Attachment, CommandRan, DiffJob, EditBase, PatchWrite, SpecFilesDone, SpecJob};
-use crate::app::inbox::{Answer, Folder, Reply};
+use super::{
+    Applied, Attachment, CommandRan, DiffJob, DiskChange, DiskChanged, EditBase, PatchJob, PatchJobDone,
+    SpecFilesDone, SpecJob,
+};
+use crate::app::inbox::{Folder, Reply};
 use crate::domain::approval::FolderIdentity;
 use crate::domain::coded_error::CodedError;
 use crate::domain::edits::overlay::Overlay;
@@ -66,21 +69,14 @@ pub enum FileJob {
         /// What waits for the text; it comes back with it. Dropped, its engine hears `internal`.
         edit: Box<EditBase>,
     },
-    /// Reads the whole text that accepted hunks are for; reports `FileJobDone::PatchBase`.
-    PatchBase {
-        /// Name of the root; `None` for the first.
-        root: Option<String>,
-        /// Relative to it.
-        path: String,
-        /// What waits for the text; it comes back with it.
-        write: Box<PatchWrite>,
-    },
-    /// Waits until a text with accepted hunks is written, on disk or in an editor; reports `FileJobDone::PatchWritten`.
-    PatchWritten {
-        /// What comes of the write.
-        answer: Answer<Applied>,
-        /// What waits for it; it comes back with it.
-        write: Box<PatchWrite>,
+    /// Reads or changes a file for an edit that is decided part by part; reports `FileJobDone::Patch`.
+    Patch(PatchJob),
+    /// Deletes or moves a file, or sets its mode, for our own agent.
+    Change {
+        /// What is to be done.
+        change: DiskChange,
+        /// Where the answer goes.
+        reply: Reply<DiskChanged>,
     },
     /// Reads some lines of a text for an agent, from the overlay where the file is open there.
     ReadText {
@@ -135,20 +131,8 @@ pub enum FileJobDone {
         /// The text, `None` when there is no such file.
         outcome: Result<Option<FileText>, CodedError>,
     },
-    /// The text that accepted hunks are for was read (or not).
-    PatchBase {
-        /// What waited for it.
-        write: Box<PatchWrite>,
-        /// The text, `None` when there is no such file.
-        outcome: Result<Option<FileText>, CodedError>,
-    },
-    /// A text with accepted hunks was written (or not).
-    PatchWritten {
-        /// What waited for it.
-        write: Box<PatchWrite>,
-        /// What is there now.
-        outcome: Result<Applied, CodedError>,
-    },
+    /// A file was read or changed for an edit that is decided part by part (or not).
+    Patch(PatchJobDone),
 }
 
 /// A whole text file.

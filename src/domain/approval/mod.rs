@@ -6,9 +6,11 @@
 mod ask;
 mod change;
 mod chosen;
+mod file_edit;
 mod form;
 mod narrow;
 mod proposal;
+mod proposed_file;
 mod root;
 mod rule;
 mod subject;
@@ -17,11 +19,11 @@ pub(crate) use ask::{Decision, OfferedRule, PermissionOption, PermissionRule, Pe
 pub use ask::{Permission, PermissionAsk, PermissionOptionKind, RuleHolder};
 pub(crate) use change::{ChangeKind, FileChange};
 pub(crate) use chosen::{ChosenOption, ChosenRule};
+pub(crate) use file_edit::{BaseFile, FileEdit, HunkWay, NotMade};
 pub(crate) use form::InputForm;
 pub(crate) use narrow::{RuleRefusal, narrowed};
-pub(crate) use proposal::{
-    Decided, FileOutcome, HunkState, NotDecided, Proposal, ProposedFile, ProposedHunk,
-};
+pub(crate) use proposal::{Decided, FileOutcome, HunkState, NotDecided, Proposal};
+pub(crate) use proposed_file::{ConflictSides, FileMode, HunkPart, ProposedFile, ProposedHunk};
 pub use root::{AskRoot, FolderIdentity};
 pub(crate) use rule::{RootedRule, rule_allows};
 pub(crate) use subject::{Action, Subject};
