@@ -9,8 +9,9 @@ pub mod app {
     pub use crate::app::{App, ClientId, EditorEvent, Event, Ports, run};
     pub mod inbox {
         pub use crate::app::inbox::{
-            Answer, DocumentEvent, ENGINE_BOUND, EditorAbilities, EditorEvent, EditorReply, Folder, Inbox,
-            Reply, StartUp,
+            Answer, CommandOffer, DocumentEvent, ENGINE_BOUND, EditorAbilities, EditorEvent, EditorReply,
+            Folder, Inbox, OfferKind, PlainAbilities, Reply, StandardAnswer, StandardRequest, StartUp,
+            StateHint, WordKind, WordOffered,
         };
     }
     pub mod ports {

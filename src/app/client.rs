@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::editor_asks::PendingAsk;
 use super::inbox::EditorAbilities;
 use super::live::Progress;
+use super::plain::PlainEditor;
 use super::ports::Outbox;
 use super::prompter::Prompters;
 use super::subscription::Subscription;
@@ -76,6 +77,8 @@ pub(super) struct Client {
     pub(super) downloads: Vec<Value>,
     /// The work-done progress of turns that run, by session.
     pub(super) progress: BTreeMap<String, Progress>,
+    /// What it has instead of a plugin of ours; `None` of one that has it, or uses `bb/*` itself.
+    pub(super) plain: Option<Box<PlainEditor>>,
 }
 
 impl Client {
@@ -99,6 +102,24 @@ impl Client {
             connection_news: VecDeque::new(),
             downloads: Vec::new(),
             progress: BTreeMap::new(),
+            plain: None,
+        }
+    }
+
+    /// What it can do was announced. One without a plugin of ours understands nothing but LSP.
+    pub(super) fn can(&mut self, abilities: EditorAbilities) {
+        self.abilities = abilities;
+        if abilities.plain.is_some() && !self.greeted {
+            self.plain = Some(Box::default());
+            self.hears = Hears { events: false, view: false, tabs: false };
+        }
+    }
+
+    /// It uses the `bb/*` surface, and has its own way to show everything.
+    pub(super) fn greet(&mut self) {
+        self.greeted = true;
+        if self.plain.take().is_some() {
+            self.hears = Hears { events: true, view: true, tabs: true };
         }
     }
 }

@@ -196,6 +196,7 @@ impl App {
         self.retain();
         self.let_go();
         self.look_at_others();
+        self.settle_plain();
         self.tell_news();
     }
 
@@ -218,6 +219,7 @@ impl App {
             .chain(self.retention_due_us())
             .chain(self.next_expiry_us())
             .chain(self.look_due_us())
+            .chain(self.plain_due_us())
             .min()?;
         Some(self.started + Duration::from_micros(next))
     }

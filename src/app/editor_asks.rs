@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::client::{Client, ClientId};
 use super::edits::{EditDone, terminal_ran};
 use super::inbox::Reply;
+use super::plain::PlainAsk;
 use super::ports::CommandRan;
 use super::saves::SaveFirst;
 use super::state::App;
@@ -38,6 +39,8 @@ pub(super) enum PendingAsk {
     EditSaved(Box<EditDone>),
     /// `bb/document/save`, before a command.
     SavedFirst(Box<SaveFirst>),
+    /// What an editor without our plugin is asked by LSP alone.
+    Plain(PlainAsk),
     /// `bb/terminal/run`.
     TerminalRan {
         /// Where the result goes.
@@ -50,6 +53,7 @@ impl PendingAsk {
     fn is_awaited(&self) -> bool {
         match self {
             Self::Registered | Self::Configuration | Self::ProgressCreated { .. } => false,
+            Self::Plain(ask) => ask.is_awaited(),
             Self::EditApplied(edit) | Self::EditSaved(edit) => !edit.reply.is_abandoned(),
             Self::SavedFirst(_) => true,
             Self::TerminalRan { reply } => !reply.is_abandoned(),
@@ -59,7 +63,7 @@ impl PendingAsk {
     /// The client left before it answered. What nobody but the loop can tell of it comes back.
     pub(super) fn withdraw(self) -> Option<SaveFirst> {
         match self {
-            Self::Registered | Self::Configuration | Self::ProgressCreated { .. } => {}
+            Self::Registered | Self::Configuration | Self::ProgressCreated { .. } | Self::Plain(_) => {}
             Self::EditSaved(edit) => edit.unsaved(),
             Self::SavedFirst(first) => return Some(*first),
             Self::EditApplied(edit) => edit.reply.refuse(CodedError::new(
@@ -115,7 +119,10 @@ impl Client {
                 PendingAsk::EditSaved(edit) => edit.unsaved(),
                 PendingAsk::SavedFirst(first) => return Some(*first),
                 PendingAsk::TerminalRan { reply } => reply.refuse(error),
-                PendingAsk::Registered | PendingAsk::Configuration | PendingAsk::ProgressCreated { .. } => {}
+                PendingAsk::Registered
+                | PendingAsk::Configuration
+                | PendingAsk::ProgressCreated { .. }
+                | PendingAsk::Plain(_) => {}
             }
             return None;
         }
@@ -133,6 +140,7 @@ impl Client {
                 PendingAsk::EditApplied(edit) | PendingAsk::EditSaved(edit) => edit.reply.is_abandoned(),
                 PendingAsk::TerminalRan { reply } => reply.is_abandoned(),
                 PendingAsk::SavedFirst(_)
+                | PendingAsk::Plain(_)
                 | PendingAsk::Registered
                 | PendingAsk::Configuration
                 | PendingAsk::ProgressCreated { .. } => false,
@@ -187,6 +195,7 @@ impl App {
             PendingAsk::EditApplied(edit) => self.edit_applied(*edit, outcome),
             PendingAsk::EditSaved(edit) => self.edit_saved(*edit, &outcome),
             PendingAsk::SavedFirst(first) => self.saved_first(*first, &outcome),
+            PendingAsk::Plain(ask) => self.plain_answered(client, ask, &outcome),
             PendingAsk::TerminalRan { reply } => reply.settle(terminal_ran(outcome)),
         }
     }

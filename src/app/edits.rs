@@ -24,6 +24,9 @@ use crate::protocol::terminal::{TERMINAL_RUN, TerminalRunParams};
 /// summary fit; the middle of more is left out, and said.
 const OUTPUT_KEPT: usize = 128 * 1_024;
 
+/// Names the note beside an edit, in the one request that it stands in.
+const ANNOTATION: &str = "breadboard";
+
 /// Characters of an editor's reason in a sentence.
 const REASON: usize = 300;
 
@@ -260,7 +263,7 @@ impl App {
             return;
         };
         let (start, end, inserted) = replacement(old, &done.text, editor.encoding);
-        let edit = json!({
+        let mut edit = json!({
             "range": {
                 "start": { "line": start.line, "character": start.character },
                 "end": { "line": end.line, "character": end.character },
@@ -268,11 +271,21 @@ impl App {
             "newText": inserted,
         });
         let uri = &done.uri;
-        let edit = if editor.abilities.document_changes {
+        // Only edits of documents with versions can have a note.
+        let is_annotated = editor.abilities.document_changes && editor.abilities.change_annotations;
+        let mut edit = if editor.abilities.document_changes {
+            if is_annotated {
+                edit["annotationId"] = json!(ANNOTATION);
+            }
             json!({ "documentChanges": [{ "textDocument": { "uri": uri, "version": version }, "edits": [edit] }] })
         } else {
             json!({ "changes": { uri: [edit] } })
         };
+        if is_annotated {
+            let words = format!("The accepted change of {}", done.path);
+            let note = json!({ "label": "BreadBoard", "description": words, "needsConfirmation": false });
+            edit["changeAnnotations"] = json!({ ANNOTATION: note });
+        }
         let params = json!({ "label": "BreadBoard", "edit": edit });
         self.ask_editor(client, "workspace/applyEdit", &params, PendingAsk::EditApplied(Box::new(done)));
     }

@@ -75,9 +75,12 @@ impl App {
         if let SessionReply::Tab { tab_id, waits } = &reply {
             return self.session_made_for_tab(tab_id, &wish, outcome, waits);
         }
-        let made = match outcome {
-            Ok(made) => made,
-            Err(error) => return reply.refuse(error),
+        let made = match (outcome, &reply) {
+            (Ok(made), _) => made,
+            (Err(error), SessionReply::Chat { uri }) => {
+                return self.plain_session_made(wish.client, uri, Err(error));
+            }
+            (Err(error), _) => return reply.refuse(error),
         };
         let session_id = made.session_id.clone();
         self.know(made, Some(&wish));
@@ -118,6 +121,10 @@ impl App {
                     "The editor that sent the spec has left, so it was not sent; its draft is kept.",
                 )),
             },
+            SessionReply::Chat { uri } => {
+                let made = attached.map(|()| session_id);
+                self.plain_session_made(wish.client, &uri, made);
+            }
             // Taken above.
             SessionReply::Tab { .. } => {}
         }

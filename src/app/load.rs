@@ -37,7 +37,7 @@ impl App {
         }
         let Some(client) = self.clients.get_mut(id) else { return };
         client.encoding = start.encoding;
-        client.abilities = start.editor;
+        client.can(start.editor);
         client.trusted =
             start.overrides.workspace_trusted.or(start.options.workspace_trusted).unwrap_or(false);
         self.clients.scopes_changed = true;

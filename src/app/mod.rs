@@ -29,6 +29,7 @@ mod patch_note;
 mod patches;
 mod paused;
 mod permission_request;
+mod plain;
 pub(crate) mod ports;
 mod progress;
 mod prompter;

@@ -104,6 +104,7 @@ impl App {
             self.unsaved.saved(id, uri);
         }
         self.clients.buffers_changed();
+        let named = event.uri().map(str::to_owned);
         let Some(client) = self.clients.get_mut(id) else { return };
         let encoding = client.encoding;
         let overlay = Arc::make_mut(&mut client.overlay);
@@ -150,6 +151,9 @@ impl App {
         };
         if let Some((uri, why)) = given_up {
             self.give_up_buffer(id, uri, why);
+        }
+        if let Some(uri) = named {
+            self.plain_document_changed(id, &uri);
         }
     }
 

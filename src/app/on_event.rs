@@ -20,6 +20,7 @@ impl App {
             Event::ClientConnected { client, outbox } => self.client_connected(client, outbox),
             Event::ClientGone { client } => self.client_gone(client),
             Event::Request { client, request, reply } => self.on_request(client, request, reply),
+            Event::Standard { client, request, reply } => self.on_standard(client, request, reply),
             Event::Editor { client, event } => self.on_editor(client, event),
             Event::OutboxDrained { client } => self.on_outbox_drained(client),
             Event::FileJobDone(done) => self.on_file_job(done),
@@ -46,7 +47,7 @@ impl App {
         }
         tracing::debug!(target: "breadboard_ls::wire", method = request.method(), "request");
         match self.clients.get_mut(client) {
-            Some(client) => client.greeted = true,
+            Some(client) => client.greet(),
             // It is gone, and hears no answer.
             None => return,
         }
@@ -193,6 +194,7 @@ impl App {
             FileJobDone::Spec(done) => self.spec_files_done(done),
             FileJobDone::Read { edit, outcome } => self.edit_base_read(*edit, outcome),
             FileJobDone::Patch(done) => self.patch_job_done(done),
+            FileJobDone::Paths { wanted, paths } => self.paths_found(*wanted, paths),
         }
     }
 }

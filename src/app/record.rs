@@ -58,6 +58,9 @@ pub(super) struct Record {
     /// Why events of it may be missing since the journal was damaged on disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub damage: Option<String>,
+    /// URI of the chat document that it was prompted from last: what is asked there goes on in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chat: Option<String>,
 }
 
 /// A rule that an engine or an agent keeps, as far as it was told here.
@@ -174,6 +177,7 @@ impl Record {
             left: None,
             notes: Vec::new(),
             damage: None,
+            chat: None,
         }
     }
 

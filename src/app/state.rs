@@ -14,6 +14,7 @@ use super::inbox::Folder;
 use super::journalling::Backlog;
 use super::leases::Leases;
 use super::live::Live;
+use super::plain::KnownPaths;
 use super::ports::{AgentProcess, Ambient, Connectivity, Engine, Files, Journal, OpenJournal, TurnScopes};
 use super::record::Record;
 use super::retention::Retention;
@@ -143,6 +144,8 @@ pub struct App {
     pub(super) draft: Draft,
     /// What edits left unsaved in editors.
     pub(super) unsaved: Unsaved,
+    /// The files of the workspace, for whoever types a part of a path.
+    pub(super) paths: KnownPaths,
 }
 
 impl App {
@@ -181,6 +184,7 @@ impl App {
             rules: Vec::new(),
             draft: Draft::default(),
             unsaved: Unsaved::default(),
+            paths: KnownPaths::default(),
         }
     }
 

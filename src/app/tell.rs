@@ -114,6 +114,9 @@ impl Client {
 
     /// `bb/connection`, in order, kept when it does not fit.
     fn connection(&mut self, news: ConnectionParams) {
+        if self.plain.is_some() {
+            return;
+        }
         let is_gap = |news: &ConnectionParams| news.gap_detected == Some(true);
         let of_session = |old: &ConnectionParams| old.session_id == news.session_id;
         if is_gap(&news) {
@@ -184,6 +187,7 @@ impl App {
             || wire_out::notification("bb/view", &params),
             |follows| follows.view = ViewCopy::Stale,
         );
+        self.plain_hears(session_id, &params.changes);
         self.tell_tabs(session_id, &params.changes, first.from_seq);
     }
 

@@ -6,20 +6,23 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use super::args::{AgentsArgs, overrides};
-use super::ask::folder;
+use super::args::{ReportArgs, overrides};
+use super::ask::{folder, refuse};
 use super::exit::Exit;
 use super::knowledge::{Knowledge, KnownAgent};
 use super::terminal::visible_code;
 
 /// Lists them.
-pub(super) fn agents(args: &AgentsArgs, knowledge: Knowledge) -> Exit {
+pub(super) fn agents(args: &ReportArgs, knowledge: Knowledge) -> Exit {
     let env = |name: &str| std::env::var(name).ok();
-    let here = folder(std::path::Path::new(".")).unwrap_or_else(|_| std::path::PathBuf::from("/"));
+    let here = match folder(&args.workspace) {
+        Ok(here) => here,
+        Err(sentence) => return refuse(&sentence, Exit::Usage),
+    };
     let overrides = overrides(&args.server, env);
     let known = (knowledge.agents)(&overrides, &env("PATH").unwrap_or_default(), &here);
     if let Some(Err(sentence)) = &known.chosen {
-        return super::ask::refuse(sentence, Exit::Usage);
+        return refuse(sentence, Exit::Usage);
     }
     let text = if args.json {
         format!("{}\n", Value::Array(known.all.iter().map(as_json).collect()))

@@ -63,11 +63,11 @@ pub(crate) enum Command {
     Ask(AskArgs),
     /// Check the installation, the engine, the model, trust and the state directory, and say what to do.
     #[command(after_help = super::exit::DOCTOR_EXIT_HELP)]
-    Doctor(DoctorArgs),
+    Doctor(ReportArgs),
     /// List the sessions of a workspace, newest first.
-    Sessions(SessionsArgs),
+    Sessions(ReportArgs),
     /// List the agents that --agent takes: their programs, whether they are installed, and how one logs in.
-    Agents(AgentsArgs),
+    Agents(ReportArgs),
     /// Show where the logs are, and the last lines of the newest one or of one agent's.
     Logs(LogsArgs),
     /// Print the script that completes this command line in a shell.
@@ -206,24 +206,13 @@ pub(crate) struct AskArgs {
     pub server: ServerArgs,
 }
 
-/// Options of `sessions`.
+/// Options of `sessions`, `agents` and `doctor`: what to report of, and how.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct SessionsArgs {
-    /// The folder that they belong to.
+pub(crate) struct ReportArgs {
+    /// The folder it is about.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub workspace: PathBuf,
-    /// Print them as JSON.
-    #[arg(long)]
-    pub json: bool,
-    /// Settings of the server.
-    #[command(flatten)]
-    pub server: ServerArgs,
-}
-
-/// Options of `agents`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct AgentsArgs {
-    /// Print them as JSON.
+    /// Print it as JSON.
     #[arg(long)]
     pub json: bool,
     /// Settings of the server.
@@ -242,20 +231,6 @@ pub(crate) struct LogsArgs {
     /// Directory of the journal, in which the logs are [default: breadboard-ls in the user's state directory].
     #[arg(long, value_name = "DIR")]
     pub state_dir: Option<String>,
-}
-
-/// Options of `doctor`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct DoctorArgs {
-    /// The folder to check.
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub workspace: PathBuf,
-    /// Print the checks as JSON.
-    #[arg(long)]
-    pub json: bool,
-    /// Settings of the server.
-    #[command(flatten)]
-    pub server: ServerArgs,
 }
 
 /// Options of `completions`.

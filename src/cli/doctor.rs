@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::args::{DoctorArgs, forwarded, overrides};
+use super::args::{ReportArgs, forwarded, overrides};
 use super::check::{Check, Mark};
 use super::client::{Client, ClientError};
 use super::engine_advice::advice;
@@ -34,7 +34,7 @@ const ENGINE: Duration = Duration::from_secs(5);
 const AGAIN: Duration = Duration::from_millis(50);
 
 /// Runs every check and prints the list.
-pub(super) fn doctor(args: &DoctorArgs, knowledge: Knowledge) -> Exit {
+pub(super) fn doctor(args: &ReportArgs, knowledge: Knowledge) -> Exit {
     let env = |name: &str| std::env::var(name).ok();
     let terminal = Terminal::detect(env);
     let checks = examine(args, knowledge, &env, terminal);
@@ -58,7 +58,7 @@ pub(super) fn doctor(args: &DoctorArgs, knowledge: Knowledge) -> Exit {
 }
 
 fn examine(
-    args: &DoctorArgs,
+    args: &ReportArgs,
     knowledge: Knowledge,
     env: &impl Fn(&str) -> Option<String>,
     terminal: Terminal,
@@ -140,7 +140,7 @@ fn retold(check: &Check, set_aside: &[String], warnings: &[String]) -> bool {
 }
 
 /// `try_session`: whether the engine may be asked for one.
-fn visit(args: &DoctorArgs, workspace: Option<&Path>, try_session: bool, terminal: Terminal) -> Visit {
+fn visit(args: &ReportArgs, workspace: Option<&Path>, try_session: bool, terminal: Terminal) -> Visit {
     let began = Instant::now();
     let mut client = match start(&args.server) {
         Ok(client) => client,
@@ -217,7 +217,7 @@ fn last_error(said: &[String], hello: &InitResult) -> Option<String> {
 }
 
 /// The question to begin with, with the options that were given.
-fn suggestion(args: &DoctorArgs) -> String {
+fn suggestion(args: &ReportArgs) -> String {
     let mut words = vec!["breadboard-ls".to_owned(), "ask".to_owned()];
     words.extend(forwarded(&args.server));
     words.extend(args.server.trust.then(|| "--trust".to_owned()));

@@ -7,7 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::json;
 
-use super::args::SessionsArgs;
+use super::args::ReportArgs;
 use super::ask::{folder, give_up, refuse};
 use super::client::{Client, ClientError};
 use super::exit::Exit;
@@ -19,7 +19,7 @@ use crate::protocol::request::{ListSessionsResult, SessionSummary};
 const TITLE: usize = 80;
 
 /// Lists them.
-pub(super) fn sessions(args: &SessionsArgs) -> Exit {
+pub(super) fn sessions(args: &ReportArgs) -> Exit {
     let workspace = match folder(&args.workspace) {
         Ok(workspace) => workspace,
         Err(sentence) => return refuse(&sentence, Exit::Usage),

@@ -7,7 +7,9 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::wildcard_enum_match_arm)]
 
 pub(crate) mod approval;
+pub(crate) mod chat_document;
 pub(crate) mod coded_error;
+pub(crate) mod comment_prompt;
 pub(crate) mod configuration;
 mod cut;
 pub(crate) mod delivery;

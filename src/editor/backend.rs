@@ -5,7 +5,7 @@
 //! about sessions.
 
 use std::future::{self, Future, Ready};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -21,6 +21,7 @@ use super::frame::warning_message;
 use super::lifecycle::{EndCause, Lifecycle};
 use super::log_layer::{LogGate, PROTOCOL_VIOLATION};
 use super::outbox::FrameOutbox;
+use super::plain::{STANDARD, Shapes, read_request, write_answer};
 use super::{capabilities, command_sender::CommandSender, documents, options};
 use crate::app::inbox::{EditorEvent, EditorReply, Reply};
 use crate::app::ports::{Outbox, Secret};
@@ -60,6 +61,9 @@ pub(super) enum Known {
 
 /// Looks a method of the wire up.
 pub(super) fn known(method: &str) -> Known {
+    if STANDARD.iter().any(|(wire, _)| *wire == method) {
+        return Known::Request;
+    }
     if matches!(method, "initialize" | "shutdown" | RPC | TEXT_DOCUMENT_CONTENT) || REQUESTS.contains(&method)
     {
         return Known::Request;
@@ -71,6 +75,11 @@ pub(super) fn known(method: &str) -> Known {
         .iter()
         .find(|(wire, _)| *wire == method)
         .map_or(Known::No, |(_, inside)| Known::Notification(inside))
+}
+
+/// The name under which a request passes the framework.
+pub(super) fn inside(method: &str) -> &str {
+    STANDARD.iter().find(|(wire, _)| *wire == method).map_or(method, |(_, inside)| inside)
 }
 
 /// The framework's view of us.
@@ -85,6 +94,8 @@ pub(super) struct Backend {
     pub lifecycle: Arc<Lifecycle>,
     /// Flags and environment.
     pub overrides: Overrides,
+    /// Which shapes the client reads; known from `initialize` on.
+    pub shapes: OnceLock<Shapes>,
     /// Faults for tests.
     #[cfg(debug_assertions)]
     pub fault: Fault,
@@ -101,6 +112,10 @@ pub(super) fn service(backend: Backend) -> (LspService<Backend>, ClientSocket) {
         builder = builder.custom_method(method, move |backend: &Backend, params: Value| {
             backend.request(method, method, params)
         });
+    }
+    for &(wire, inside) in STANDARD {
+        builder = builder
+            .custom_method(inside, move |backend: &Backend, params: Value| backend.standard(wire, params));
     }
     for &(wire, inside) in HEARD {
         builder = builder
@@ -122,6 +137,9 @@ impl LanguageServer for Backend {
         for secret in start_up.secrets.iter() {
             self.outbox.hide(&Secret(secret.to_owned()));
         }
+        let literals = params.pointer("/capabilities/textDocument/codeAction/codeActionLiteralSupport");
+        // Only the first one counts, as everything of `initialize`.
+        let _ = self.shapes.set(Shapes { action_literals: literals.is_some_and(Value::is_object) });
         let encoding = start_up.encoding;
         self.gate.set_trace(start_up.trace);
         self.commands.tell(EditorEvent::Initialize(Box::new(start_up)));
@@ -158,6 +176,30 @@ impl Backend {
     fn request(&self, method: &str, named: &str, params: Value) -> Answering {
         let asked = self.ask(method, named, params);
         async move { asked.await.map_err(|error| to_rpc(&error)) }.boxed()
+    }
+
+    /// What an editor asks that may know nothing of us.
+    fn standard(&self, method: &'static str, params: Value) -> Answering {
+        #[cfg(debug_assertions)]
+        self.fault.strike(method);
+        let Some(request) = read_request(method, &params) else {
+            tracing::warn!(target: PROTOCOL_VIOLATION, "The params of `{method}` do not fit.");
+            let error = CodedError::new(
+                ErrorCode::InvalidParams,
+                "The request does not have the parameters that LSP says.",
+            );
+            return future::ready(Err(to_rpc(&error))).boxed();
+        };
+        let (reply, receiver) = Reply::new();
+        self.commands.ask_standard(request, reply);
+        let shapes = self.shapes.get().copied().unwrap_or_default();
+        let only = params.pointer("/context/only").and_then(Value::as_array).into_iter().flatten();
+        let only: Vec<String> = only.filter_map(|kind| kind.as_str().map(str::to_owned)).collect();
+        async move {
+            let answer = receiver.await.unwrap_or_else(|_| Err(CodedError::internal()));
+            answer.map(|answer| write_answer(method, answer, shapes, &only)).map_err(|error| to_rpc(&error))
+        }
+        .boxed()
     }
 
     /// LSP 3.18, `workspace/textDocumentContent`: `bb/textDocument` with the one field that the standard has.

@@ -15,7 +15,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::app::ClientId;
-use crate::app::inbox::{DocumentEvent, EditorEvent, EditorReply, Event, Inbox, Reply, WhyLost};
+use crate::app::inbox::{
+    DocumentEvent, EditorEvent, EditorReply, Event, Inbox, Reply, StandardAnswer, StandardRequest, WhyLost,
+};
 use crate::protocol::Request;
 
 /// Events that wait here for a place in the inbox, so that an `exit` behind a burst is met at once. Past it, or past as many
@@ -79,6 +81,7 @@ impl CommandSender {
                     Event::ClientConnected { .. }
                     | Event::ClientGone { .. }
                     | Event::Request { .. }
+                    | Event::Standard { .. }
                     | Event::Shutdown { .. }
                     | Event::Exit { .. }
                     | Event::OutboxDrained { .. }
@@ -113,6 +116,11 @@ impl CommandSender {
     /// Hands over a request of the contract.
     pub(super) fn ask(&self, request: Request, reply: EditorReply) {
         self.deliver(Event::Request { client: self.client, request, reply });
+    }
+
+    /// Hands over a request of standard LSP.
+    pub(super) fn ask_standard(&self, request: StandardRequest, reply: Reply<StandardAnswer>) {
+        self.deliver(Event::Standard { client: self.client, request, reply });
     }
 
     /// Hands over `shutdown`.

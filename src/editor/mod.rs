@@ -17,6 +17,7 @@ mod lifecycle;
 mod log_layer;
 mod options;
 mod outbox;
+mod plain;
 mod server;
 mod skim;
 

@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use url::Url;
 
+use super::plain;
 use crate::app::inbox::{EditorAbilities, Folder, StartUp, TraceLevel};
 use crate::domain::edits::overlay::PositionEncoding;
 use crate::domain::policy::settings_secrets::SecretValues;
@@ -89,10 +90,14 @@ fn read_abilities(params: &Value) -> EditorAbilities {
         work_done_progress: able("/capabilities/window/workDoneProgress"),
         apply_edit: able("/capabilities/workspace/applyEdit"),
         document_changes: able("/capabilities/workspace/workspaceEdit/documentChanges"),
+        change_annotations: params
+            .pointer("/capabilities/workspace/workspaceEdit/changeAnnotationSupport")
+            .is_some_and(Value::is_object),
         configuration: able("/capabilities/workspace/configuration"),
         register_configuration: able("/capabilities/workspace/didChangeConfiguration/dynamicRegistration"),
         terminal_run: able("/capabilities/experimental/breadboard/terminalRun"),
         document_save: able("/capabilities/experimental/breadboard/documentSave"),
+        plain: plain::read_abilities(params),
     }
 }
 
@@ -215,10 +220,12 @@ mod tests {
                 work_done_progress: true,
                 apply_edit: true,
                 document_changes: true,
+                change_annotations: false,
                 configuration: true,
                 register_configuration: true,
                 terminal_run: true,
-                document_save: true
+                document_save: true,
+                plain: None,
             }
         );
         assert_eq!(start_up.options.workspace_trusted, Some(true));

@@ -7,8 +7,8 @@
 
 use std::io::{self, BufReader, Read};
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,7 @@ use super::guard::{Guard, Inbound};
 use super::lifecycle::{EndCause, Lifecycle};
 use super::log_layer::{LogGate, PROTOCOL_VIOLATION, WIRE};
 use super::outbox::FrameOutbox;
+use super::plain;
 use super::skim::Skimmed;
 use crate::app::ClientId;
 use crate::app::inbox::{DocumentEvent, EditorEvent, Inbox, WhyLost};
@@ -148,6 +149,7 @@ impl Driver {
             gate: edge.gate,
             lifecycle: Arc::clone(&edge.lifecycle),
             overrides: edge.overrides,
+            shapes: OnceLock::new(),
             #[cfg(debug_assertions)]
             fault: Fault::from_env(),
         });
@@ -282,7 +284,7 @@ impl Driver {
         let inside = self.next_id;
         self.next_id = self.next_id.wrapping_add(1) & i32::MAX;
         self.answers.in_flight.insert(id.clone(), inside);
-        let request = Request::build(method.to_owned()).id(i64::from(inside));
+        let request = Request::build(backend::inside(method).to_owned()).id(i64::from(inside));
         let initialize = (method == "initialize")
             .then(|| params.as_ref().and_then(|params| params.get("initializationOptions")).cloned())
             .map(Option::unwrap_or_default);
@@ -298,6 +300,7 @@ impl Driver {
                 let (id, mut outcome) = response.into_parts();
                 if let Ok(result) = &mut outcome {
                     capabilities::announce_documents(result, &params);
+                    plain::announce_standard(result, &params);
                 }
                 handled = Ok(Ok(Some(Response::from_parts(id, outcome))));
             }

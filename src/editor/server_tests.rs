@@ -1,7 +1,7 @@
 //! The reader with a loop that the test plays itself, over real pipes.
 
 use std::io::{BufRead, Write};
-use std::sync::mpsc;
+use std::sync::{Arc, OnceLock, mpsc};
 use std::time::Duration;
 
 use super::*;
@@ -40,6 +40,7 @@ impl Bench {
             outbox: Arc::clone(&outbox),
             gate: Arc::default(),
             lifecycle,
+            shapes: OnceLock::new(),
             overrides: Overrides::default(),
             fault,
         });

@@ -11,6 +11,7 @@ use super::change;
 use super::diff::{diff, drop_artifacts};
 use super::identity::identity;
 use super::list::list;
+use super::paths::paths;
 use super::read::{read, read_base};
 use super::read_text::read_text;
 use super::root::Roots;
@@ -251,6 +252,9 @@ impl Files for WorkspaceFiles {
                     FileJobDone::Spec(spec_files(&roots, state_dir.as_deref(), job))
                 });
             }
+            FileJob::Paths { wanted } => {
+                self.work_for_the_loop(waiting, move || FileJobDone::Paths { wanted, paths: paths(&roots) });
+            }
             FileJob::DropArtifacts { folder } => self.work(waiting, move || drop_artifacts(&folder)),
             FileJob::Run { command, cwd, reply } => self.run(waiting, roots, command, cwd, reply),
         }
@@ -270,6 +274,7 @@ fn weight(job: &FileJob) -> u32 {
         | FileJob::Patch(_)
         | FileJob::ReadText { .. }
         | FileJob::Diff(_)
+        | FileJob::Paths { .. }
         | FileJob::DropArtifacts { .. }
         | FileJob::Run { .. } => 1,
     }
@@ -309,6 +314,7 @@ fn refuse(job: FileJob, done: &FilesDone) {
         FileJob::DropArtifacts { folder } => {
             tracing::warn!(?folder, "too many file requests were waiting, so artifacts were left behind");
         }
+        FileJob::Paths { wanted } => done(FileJobDone::Paths { wanted, paths: Vec::new() }),
         FileJob::Read { edit, .. } => done(FileJobDone::Read { edit, outcome: Err(refused) }),
         FileJob::Patch(job) => refuse_patch(job, refused, done),
         FileJob::Change { reply, .. } => reply.refuse(refused),

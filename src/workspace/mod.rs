@@ -17,6 +17,7 @@ mod git_layout;
 mod identity;
 mod list;
 mod media;
+mod paths;
 mod read;
 mod read_text;
 mod root;

@@ -65,6 +65,11 @@ impl Roots {
         })
     }
 
+    /// All of them, in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Root> {
+        self.0.iter()
+    }
+
     /// Whether a name is needed to tell the roots apart.
     pub(super) fn are_several(&self) -> bool {
         self.0.len() > 1

@@ -19,10 +19,12 @@ pub const ABLE: EditorAbilities = EditorAbilities {
     work_done_progress: false,
     apply_edit: true,
     document_changes: true,
+    change_annotations: false,
     configuration: false,
     register_configuration: false,
     terminal_run: true,
     document_save: false,
+    plain: None,
 };
 
 /// A desk whose first client counts in UTF-16, takes edits and runs commands.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::reply::{EditorReply, Reply};
+use super::standard::{PlainAbilities, StandardAnswer, StandardRequest};
 use crate::app::client::ClientId;
 use crate::app::ports::{FileJobDone, Outbox};
 use crate::domain::coded_error::{CodedError, ErrorCode};
@@ -39,6 +40,15 @@ pub enum Event {
         request: Request,
         /// Where the answer goes.
         reply: EditorReply,
+    },
+    /// A request of standard LSP, of an editor that may have no plugin of ours.
+    Standard {
+        /// Who asks.
+        client: ClientId,
+        /// What is asked.
+        request: StandardRequest,
+        /// Where the answer goes.
+        reply: Reply<StandardAnswer>,
     },
     /// Standard LSP traffic.
     Editor {
@@ -77,6 +87,7 @@ impl Event {
         );
         match self {
             Self::Request { reply, .. } => reply.refuse(error),
+            Self::Standard { reply, .. } => reply.refuse(error),
             Self::Shutdown { reply, .. } | Self::Exit { reply } => reply.refuse(error),
             Self::ClientConnected { .. }
             | Self::ClientGone { .. }
@@ -182,6 +193,17 @@ pub enum DocumentEvent {
 }
 
 impl DocumentEvent {
+    /// The document.
+    pub(crate) fn uri(&self) -> Option<&str> {
+        match self {
+            Self::Opened { uri, .. }
+            | Self::Changed { uri, .. }
+            | Self::Saved { uri }
+            | Self::Closed { uri } => Some(uri),
+            Self::Lost { uri, .. } => uri.as_deref(),
+        }
+    }
+
     /// Bytes of text that it holds.
     pub fn bytes(&self) -> usize {
         match self {
@@ -242,6 +264,8 @@ pub struct EditorAbilities {
     pub apply_edit: bool,
     /// `workspace.workspaceEdit.documentChanges`.
     pub document_changes: bool,
+    /// `workspace.workspaceEdit.changeAnnotationSupport`.
+    pub change_annotations: bool,
     /// `workspace.configuration`.
     pub configuration: bool,
     /// `workspace.didChangeConfiguration.dynamicRegistration`.
@@ -250,4 +274,6 @@ pub struct EditorAbilities {
     pub terminal_run: bool,
     /// `experimental.breadboard.documentSave`.
     pub document_save: bool,
+    /// What it can do by LSP alone; `None` of an editor with a plugin of ours, which announces `experimental.breadboard`.
+    pub plain: Option<PlainAbilities>,
 }

@@ -139,6 +139,7 @@ fn text_of(event: &Event) -> usize {
         | Event::ClientConnected { .. }
         | Event::ClientGone { .. }
         | Event::Request { .. }
+        | Event::Standard { .. }
         | Event::Shutdown { .. }
         | Event::Exit { .. }
         | Event::OutboxDrained { .. }

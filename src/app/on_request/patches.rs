@@ -12,7 +12,7 @@ use crate::app::patches::{PatchWrite, WriteStep};
 use crate::app::record::{Ask, Settler};
 use crate::app::state::App;
 use crate::domain::approval::{
-    ConflictSides, Decided, Decision, FileOutcome, HunkPart, HunkState, HunkWay, NotDecided, PermissionAsk,
+    ConflictSides, Decided, Decision, FileOutcome, HunkState, HunkWay, NotDecided, PermissionAsk,
     PermissionStatus, Proposal, ProposedFile, ProposedHunk,
 };
 use crate::domain::coded_error::{CodedError, ErrorCode};
@@ -444,15 +444,10 @@ fn whole(session_id: String, ask: &Ask) -> Option<ProposedPatch> {
 }
 
 fn shown_hunk(file: &ProposedFile, hunk: &ProposedHunk) -> Option<PatchHunkState> {
-    let words = match hunk.part {
-        HunkPart::Lines => None,
-        HunkPart::File => Some(file.what()),
-        HunkPart::Content => Some(format!("Write `{}`, which is no text and is not shown", file.file_path)),
-    };
     let mut shown = PatchHunkState {
         id: hunk.id.clone(),
         part: hunk.part,
-        label: words.map(|words| show(&words, Kind::Code).into_owned()),
+        label: file.label(hunk).map(|words| show(&words, Kind::Code).into_owned()),
         old_start: 0,
         old_lines: 0,
         new_start: 0,

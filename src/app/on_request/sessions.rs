@@ -185,7 +185,7 @@ impl App {
         reply.settle(made);
     }
 
-    pub(super) fn create_session_here(
+    pub(in crate::app) fn create_session_here(
         &mut self,
         client: ClientId,
         model: Option<String>,

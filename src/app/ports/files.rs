@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{
     Applied, Attachment, CommandRan, DiffJob, DiskChange, DiskChanged, EditBase, PatchJob, PatchJobDone,
-    SpecFilesDone, SpecJob,
+    PathsWanted, SpecFilesDone, SpecJob,
 };
 use crate::app::inbox::{Folder, Reply};
 use crate::domain::approval::FolderIdentity;
@@ -93,6 +93,11 @@ pub enum FileJob {
     Diff(Box<DiffJob>),
     /// Reads or keeps files of a spec; reports `FileJobDone::Spec`.
     Spec(SpecJob),
+    /// Finds the paths of all files of the workspace; reports `FileJobDone::Paths`.
+    Paths {
+        /// What waits for them; it comes back with them.
+        wanted: Box<PathsWanted>,
+    },
     /// Deletes downloaded artifacts of a session that is gone; nobody waits for it.
     DropArtifacts {
         /// The folder.
@@ -133,6 +138,13 @@ pub enum FileJobDone {
     },
     /// A file was read or changed for an edit that is decided part by part (or not).
     Patch(PatchJobDone),
+    /// The paths of the workspace were looked for.
+    Paths {
+        /// What waited for them.
+        wanted: Box<PathsWanted>,
+        /// Relative to their folders; of directories with a slash behind them.
+        paths: Vec<String>,
+    },
 }
 
 /// A whole text file.

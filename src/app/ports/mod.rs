@@ -28,6 +28,7 @@ use crate::domain::policy::redact::Redactor;
 pub use super::diffs::{DiffFor, DiffJob, DiffRoot, DiffSide, Found, PatchText};
 pub(crate) use super::edits::EditBase;
 pub(crate) use super::patches::PatchWrite;
+pub(crate) use super::plain::PathsWanted;
 pub use agent::*;
 pub use client_request::*;
 pub use decision::*;

@@ -39,6 +39,11 @@ pub enum SessionReply {
         /// Where the answer to the prompt goes.
         reply: Reply<SendMessageResult>,
     },
+    /// A chat document of an editor without our plugin, which hears of it by what the loop makes of the outcome.
+    Chat {
+        /// Its URI.
+        uri: String,
+    },
     /// A tab, which hears of it by what the loop makes of the outcome.
     Tab {
         /// Its id.
@@ -55,6 +60,8 @@ impl SessionReply {
             Self::Client(reply) => reply.refuse(error),
             Self::Spec { reply, .. } => reply.refuse(error),
             Self::Tab { waits, .. } => waits.refuse(error),
+            // Whoever refuses on the loop says so in the document itself.
+            Self::Chat { .. } => {}
         }
     }
 }

@@ -240,6 +240,17 @@ impl ProposedFile {
         }
     }
 
+    /// What a part does, in words, where it is no change of lines.
+    pub(crate) fn label(&self, hunk: &ProposedHunk) -> Option<String> {
+        match hunk.part {
+            HunkPart::Lines => None,
+            HunkPart::File => Some(self.what()),
+            HunkPart::Content => {
+                Some(format!("Write `{}`, which is no text and is not shown", self.file_path))
+            }
+        }
+    }
+
     /// The hunks in this state that change lines, in order.
     pub(super) fn lines_in(&self, state: HunkState) -> Vec<(&str, Hunk)> {
         let of_state = self.hunks.iter().filter(|hunk| hunk.state == state && hunk.part == HunkPart::Lines);

@@ -144,4 +144,8 @@ impl Summary {
     pub(super) fn is_over(&self) -> bool {
         matches!(self.status.as_str(), "completed" | "failed" | "stopped")
     }
+    /// Whether the engine may be deleting it: it says so just before it takes the session out of its list.
+    pub(super) fn is_being_deleted(&self) -> bool {
+        self.status == "stopped"
+    }
 }

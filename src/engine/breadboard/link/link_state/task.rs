@@ -16,7 +16,7 @@ use crate::engine::breadboard::engine_error::{EngineError, ErrorWindow};
 use crate::engine::breadboard::failed_session::configuration_of;
 use crate::engine::breadboard::link::connection::{Connection, Cut};
 use crate::engine::breadboard::link::report_sender::Closed;
-use crate::engine::breadboard::link::source::{Beginning, Opened, Source};
+use crate::engine::breadboard::link::source::{Beginning, Opened, Source, Summary};
 
 /// Requests for one stream: our place, the whole history, and the two places that the engine may name.
 const OPENINGS: usize = 4;
@@ -58,11 +58,7 @@ impl<S: Source> StreamLink<S> {
         let connection = Connection::new(opened.beginning, over, (self.now_ms)());
         match self.follow(connection, opened.stream).await? {
             Cut::Drained if self.lacks_the_end().await? => {}
-            Cut::Drained => {
-                let configuration = configuration_of(&summary.metadata);
-                self.desk.end(LinkNews::Ended { status: summary.status, configuration }).await?;
-                return Ok(Some(()));
-            }
+            Cut::Drained => return self.over(summary).await,
             Cut::Broken(why) => self.broken = Some(why),
             Cut::Renew => {}
             Cut::Again => {
@@ -162,6 +158,17 @@ impl<S: Source> StreamLink<S> {
         self.fruitless = self.fruitless.saturating_add(1);
         self.desk.pause(Instant::now() + delay).await?;
         Ok(None)
+    }
+
+    /// The session has ended, and all that its stream has came. Where the engine was just deleting it, it is gone by now, and
+    /// nobody knows what it said beside that stream.
+    async fn over(&mut self, summary: Summary) -> Result<Option<()>, Closed> {
+        if summary.is_being_deleted() && matches!(self.probe().await?, Err(EngineError::Gone { .. })) {
+            return self.gone().await;
+        }
+        let configuration = configuration_of(&summary.metadata);
+        self.desk.end(LinkNews::Ended { status: summary.status, configuration }).await?;
+        Ok(Some(()))
     }
 
     async fn gone(&mut self) -> Result<Option<()>, Closed> {
