@@ -94,18 +94,28 @@ impl Desk {
             .collect()
     }
 
+    /// Deletes a session as another client of the engine would; the status.
+    pub fn delete(&self, session: &str) -> u16 {
+        let url = format!("{}/v1/sessions/{session}", self.engine.base_url());
+        let answer = self.runtime.block_on(other_client().delete(url).send());
+        answer.expect("an answer").status().as_u16()
+    }
+
     /// Posts as another client of the engine would; the status and the answer.
     pub fn post(&self, path: &str, body: &Value) -> (u16, Value) {
-        static PROVIDER: std::sync::Once = std::sync::Once::new();
-        PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
-        let request = reqwest::Client::builder().no_proxy().build().expect("a client");
-        let request = request.post(format!("{}{path}", self.engine.base_url())).body(body.to_string());
+        let request = other_client().post(format!("{}{path}", self.engine.base_url())).body(body.to_string());
         self.runtime.block_on(async {
             let answer = request.header("content-type", "application/json").send().await.expect("an answer");
             let status = answer.status().as_u16();
             (status, serde_json::from_slice(&answer.bytes().await.expect("a body")).expect("JSON"))
         })
     }
+}
+
+fn other_client() -> reqwest::Client {
+    static PROVIDER: std::sync::Once = std::sync::Once::new();
+    PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
+    reqwest::Client::builder().no_proxy().build().expect("a client")
 }
 
 fn bodies(seen: Vec<SeenRequest>) -> Vec<Value> {

@@ -14,6 +14,7 @@ mod ask_mode;
 mod ask_terminal;
 mod breadboard_commands;
 mod breadboard_desk;
+mod breadboard_others;
 mod breadboard_permissions;
 mod breadboard_pr40;
 mod breadboard_prompts;

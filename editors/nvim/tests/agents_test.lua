@@ -159,6 +159,23 @@ test('D14: modes and options are picked from lists or named, and no JSON comes i
   end)
 end)
 
+test('D14: a mode that an agent has as an option is chosen as any mode', function()
+  local offers = [[ {"agent": {"configOptions": [
+    {"id": "how", "name": "How", "category": "mode", "type": "select", "currentValue": "ask",
+     "options": [{"value": "ask", "name": "Ask first"}, {"value": "code", "name": "Code"}]}]},
+   "prompts": [{"steps": [{"say": "I am here."}]}]} ]]
+  stage.play(offers, function(s)
+    s.pick = by_label('Code')
+    vim.cmd('BreadBoard mode')
+    s:sees('ℹ The mode is Code.')
+    same(s.asked[1].shown, { '● Ask first', '  Code' })
+    vim.cmd('BreadBoard mode nonsense')
+    s:sees('✗ This agent has no mode `nonsense`; :BreadBoard mode lists what it has.')
+    vim.cmd('BreadBoard mode ask')
+    s:sees('ℹ The mode is Ask first.')
+  end)
+end)
+
 test('an agent that changes its mode by itself is shown with the new one', function()
   local script = OFFERS:gsub(
     '{"say": "I am the first."}',

@@ -90,20 +90,33 @@ local function set(session, command, args, said)
   end)
 end
 
+--- The modes of an agent and the one in use. Newer agents have them as an option; setting one is the same command.
+---@param info table
+---@return { id: string, name?: string, description?: string }[], string?
+local function modes_of(info)
+  for _, option in ipairs(info.configOptions or {}) do
+    if option.category == 'mode' and option.options then
+      return vim.tbl_map(function(choice)
+        return { id = choice.value, name = choice.name, description = choice.description }
+      end, option.options), option.currentValue
+    end
+  end
+  local modes = info.modes or {}
+  return modes.availableModes or {}, modes.currentModeId
+end
+
 --- Chooses how the agent works, by the id or name of a mode or from a list.
 ---@param wanted? string
 function M.mode(wanted)
   M.info(function(info, session)
-    local modes = info.modes or {}
-    local all = modes.availableModes or {}
+    local all, current = modes_of(info)
     local function choose(mode)
       if mode then
         set(session, 'set_mode', { modeId = mode.id }, ('The mode is %s.'):format(mode.name or mode.id))
       end
     end
     if #all == 0 then
-      -- Newer agents have their modes among the options.
-      M.option(info.configOptions and 'mode' or nil, wanted, 'This agent offers no modes.')
+      store.say(session, 'info', 'This agent offers no modes.')
       return
     end
     if wanted then
@@ -120,7 +133,7 @@ function M.mode(wanted)
       prompt = 'Mode',
       kind = 'breadboard_mode',
       format_item = function(mode)
-        return line(mode, mode.id, mode.id == modes.currentModeId)
+        return line(mode, mode.id, mode.id == current)
       end,
     }, choose)
   end)
@@ -180,12 +193,11 @@ end
 --- Sets an option of the agent, by its id (or category) and value, or from lists.
 ---@param id? string
 ---@param value? string
----@param none? string what is said where there is no such option
-function M.option(id, value, none)
+function M.option(id, value)
   M.info(function(info, session)
     local all = info.configOptions or {}
     if #all == 0 then
-      store.say(session, 'info', none or 'This agent offers no options.')
+      store.say(session, 'info', 'This agent offers no options.')
       return
     end
     if id then
@@ -195,7 +207,7 @@ function M.option(id, value, none)
           return
         end
       end
-      store.say(session, 'error', none or ('This agent has no option `%s`.'):format(id))
+      store.say(session, 'error', ('This agent has no option `%s`.'):format(id))
       return
     end
     vim.ui.select(all, {
