@@ -174,7 +174,8 @@ impl App {
         let root = self.ask_root(session_id, root_name.as_deref());
         let mut permission = self.permission(session_id, &ask, &root, asked_at);
         let proposal = self.proposal(session_id, &ask, &root);
-        if proposal.is_some() {
+        if let Some(proposal) = &proposal {
+            permission.parts = Some(proposal.hunks().count() as u64);
             // Of one that the engine gave no name, the name of the request.
             permission.patch_id.get_or_insert_with(|| permission.request_id.clone());
         }

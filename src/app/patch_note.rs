@@ -47,13 +47,14 @@ fn note(proposal: &Proposal) -> Option<String> {
             note.push_str(&sentence(file));
         }
     }
-    for (state, title) in [(HunkState::Rejected, "Rejected"), (HunkState::Conflict, "Accepted, but not made")]
-    {
+    for (state, title) in [
+        (HunkState::Rejected, "Rejected changes"),
+        (HunkState::Conflict, "Accepted changes that were not made"),
+    ] {
         let left_out = listed(proposal, state);
         if !left_out.is_empty() {
             // Writing to a String cannot fail.
-            let _ =
-                write!(note, "{}{title} changes:\n{left_out}", if note.ends_with('\n') { "" } else { " " });
+            let _ = write!(note, "{}{title}:\n{left_out}", if note.ends_with('\n') { "" } else { " " });
         }
     }
     Some(note)
@@ -142,17 +143,18 @@ mod tests {
         let second = proposal.files[0].hunks[1].id.clone();
         proposal.decide(Decided::Hunk { id: &second }, false, Some("keep the number")).unwrap();
         proposal.settle(true);
-        proposal.files[0].is_applied("sha256:1");
-        proposal.files[1].is_applied("sha256:2");
-        proposal.files[2].is_conflict("`c` is not what it was.");
+        proposal.files[0].is_applied(Some("sha256:1"));
+        proposal.files[1].is_applied(Some("sha256:2"));
+        proposal.files[2].is_conflict("`c` is not what it was.", None);
         // Then
         assert_eq!(part_label(&proposal).as_deref(), Some("Accept 2 of 4 changes"));
         assert_eq!(
             note(&proposal).as_deref(),
             Some(
-                "The user decided on this edit change by change. `a` has 1 of its 2 changes, so do not make those again, and \
-                 leave the others out. `b` has all of its 1 changes, so do not make them again. `c` is not what it was. \
-                 Rejected changes:\n`a` (keep the number):\n@@ -22,7 +22,7 @@\n 22\n 23\n 24\n-25\n+twenty-five\n 26\n 27\n 28\n"
+                "The user decided on this edit change by change. `a` has 1 of its 2 changes and is now sha256:1, so do not \
+                 make those again, and leave the others out. `b` has all of its 1 changes and is now sha256:2, so do not make them again. `c` is not what it was. \
+                 Rejected changes:\n`a` (keep the number):\n@@ -22,7 +22,7 @@\n 22\n 23\n 24\n-25\n+twenty-five\n 26\n 27\n 28\n\
+                 Accepted changes that were not made:\n`c`:\n@@ -1,1 +1,1 @@\n-x\n+y\n"
             )
         );
     }

@@ -9,7 +9,8 @@ use crate::model::{Model, calls, says};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_breadboard-ls");
 
-fn hash(text: &str) -> String {
+/// As the wire writes it.
+pub(crate) fn hash(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
     format!("sha256:{}", digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
 }
@@ -40,9 +41,9 @@ fn codex_call() -> Value {
     let diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1,6 +1,6 @@\n 1\n 2\n-3\n+three\n 4\n 5\n 6\n@@ -14,7 +14,7 @@\n 14\n 15\n 16\n-17\n\
                 +seventeen\n 18\n 19\n 20\n";
     let changes = json!({
-        "${cwd}/a.txt": { "type": "update", "unified_diff": diff },
-        "${cwd}/gone.txt": { "type": "delete", "content": "g\n" },
-        "${cwd}/old.txt": { "type": "update", "unified_diff": "@@ -1 +1 @@\n-x\n+y\n", "move_path": "${cwd}/sub/new.txt" },
+        "a.txt": { "type": "update", "unified_diff": diff },
+        "gone.txt": { "type": "delete", "content": "g\n" },
+        "old.txt": { "type": "update", "unified_diff": "@@ -1 +1 @@\n-x\n+y\n", "move_path": "sub/new.txt" },
     });
     json!({ "toolCallId": "c", "title": "Edit", "kind": "edit", "rawInput": { "changes": changes, "reason": "tidy up" } })
 }

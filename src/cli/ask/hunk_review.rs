@@ -79,14 +79,21 @@ impl HunkReview {
         let root = file.root.as_ref().map(|root| format!("{root}: ")).unwrap_or_default();
         let (number, count) = (self.decided.len() + 1, self.hunks().count());
         let title = format!("{root}{}, change {number} of {count}", file.file_path);
-        let PatchHunkState { old_start, old_lines, new_start, new_lines, content, .. } = hunk;
-        let diff = format!("@@ -{old_start},{old_lines} +{new_start},{new_lines} @@\n{content}");
-        Some((title, diff))
+        let PatchHunkState { old_start, old_lines, new_start, new_lines, content, label, .. } = hunk;
+        let lines = match content.is_empty() {
+            true => String::new(),
+            false => format!("@@ -{old_start},{old_lines} +{new_start},{new_lines} @@\n{content}"),
+        };
+        let title = label.as_ref().map_or(title.clone(), |label| format!("{title}: {label}"));
+        Some((title, lines))
     }
 }
 
 /// Whether an edit has more than one change to decide on.
 pub(super) fn has_parts(permission: &Permission) -> bool {
+    if let Some(parts) = permission.parts {
+        return permission.patch_id.is_some() && parts > 1;
+    }
     let Action::Edit { files } = &permission.subject.action else { return false };
     let lines = files.iter().filter_map(|file| file.diff.as_deref()).flat_map(str::lines);
     let hunks = lines.filter(|line| line.starts_with("@@ ")).count();

@@ -17,7 +17,8 @@ mod subject;
 
 pub(crate) use ask::{Decision, OfferedRule, PermissionOption, PermissionRule, PermissionStatus, RuleScope};
 pub use ask::{Permission, PermissionAsk, PermissionOptionKind, RuleHolder};
-pub(crate) use change::{ChangeKind, FileChange};
+pub(crate) use change::ChangeKind;
+pub use change::FileChange;
 pub(crate) use chosen::{ChosenOption, ChosenRule};
 pub(crate) use file_edit::{BaseFile, FileEdit, HunkWay, NotMade};
 pub(crate) use form::InputForm;
@@ -26,4 +27,5 @@ pub(crate) use proposal::{Decided, FileOutcome, HunkState, NotDecided, Proposal}
 pub(crate) use proposed_file::{ConflictSides, FileMode, HunkPart, ProposedFile, ProposedHunk};
 pub use root::{AskRoot, FolderIdentity};
 pub(crate) use rule::{RootedRule, rule_allows};
-pub(crate) use subject::{Action, Subject};
+pub(crate) use subject::Action;
+pub use subject::Subject;

@@ -71,7 +71,7 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
     missing === undefined &&
     permission.patchId != null &&
     model.standing.offers("bb/patch/decide") &&
-    countHunks(subject, patch) > 1;
+    (permission.parts ?? countHunks(subject, patch)) > 1;
   // Its call has a card with all of it; the answer needs no more than a line.
   const inCall = !pending && call !== undefined && subject.kind !== "edit";
   const note = useId();

@@ -90,6 +90,7 @@ export function HunkChoice({ permission, trusted, onBack }: HunkChoiceProps) {
             <legend>
               Change {at + 1} of {all.length} in <code class="path">{path}</code>
             </legend>
+            {hunk.label != null && <p class="what">{hunk.label}</p>}
             <Diff
               text={textOf(hunk)}
               label={name}
