@@ -10,43 +10,15 @@ use serde_json::{Map, Value, json};
 
 use super::ports::{Answer, Written};
 use super::request::AnsweredAsk;
-use super::retrieval::RetrievalError;
 use super::turn_output::TurnOutput;
-use super::wished_file::{Wish, WishedFile};
+pub(crate) use super::wished_file::{ProposalRefusal, ProposedChange};
+use super::wished_file::{WishedChange, WishedFile};
 use crate::domain::dialect::desktop::message::{PatchProposed, RiskLevel, ServerMessage};
-use crate::domain::edits::apply::TextEdit;
 use crate::domain::edits::text::content_hash;
 use crate::domain::steps::EffectAsked;
 
 /// Files of one change: more nobody reviews at once, and a model can propose again.
 const FILES: usize = 64;
-
-/// How the new text is given.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum ProposedChange {
-    /// Exact replacements.
-    Edits(Vec<TextEdit>),
-    /// A unified diff of this one file.
-    Diff(String),
-    /// The whole new text.
-    NewContent(String),
-    /// The whole new text, made from exactly this base.
-    Rewritten {
-        /// Hash of the base.
-        base_hash: Option<String>,
-        /// The text, its line ends included.
-        text: String,
-    },
-    /// The file goes.
-    Delete,
-    /// The file gets another path, in the same folder of the workspace.
-    Rename {
-        /// Where to, as the model named it.
-        to: String,
-        /// Exact replacements in its text; none: it stays.
-        edits: Vec<TextEdit>,
-    },
-}
 
 /// A wished change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,35 +64,6 @@ pub(crate) struct AppliedFile {
     pub added: usize,
     /// Lines removed.
     pub removed: usize,
-}
-
-/// Why nothing was proposed or written: a stable code and one sentence.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ProposalRefusal {
-    /// For instance `conflict`.
-    pub code: String,
-    /// One sentence.
-    pub message: String,
-}
-
-impl ProposalRefusal {
-    pub(super) fn new(code: &str, message: impl Into<String>) -> Self {
-        Self { code: code.to_owned(), message: message.into() }
-    }
-
-    /// What every writing tool answers in a workspace without trust.
-    pub(crate) fn untrusted() -> Self {
-        Self::new(
-            "untrusted_workspace",
-            "The workspace is not trusted, so nothing may be changed or run; the user must trust it first.",
-        )
-    }
-}
-
-impl From<RetrievalError> for ProposalRefusal {
-    fn from(error: RetrievalError) -> Self {
-        Self::new(error.code(), error.to_string())
-    }
 }
 
 /// Proposes a change, asks, and writes it when it is allowed. One that was asked for before, by a process that is gone, is made
@@ -205,9 +148,9 @@ async fn write_file(voice: &TurnOutput<'_>, file: WishedFile) -> Result<AppliedF
     let base = file.base;
     let written = match (operation, file.wish) {
         (Some(operation), _) => port.change_file(base.root, base.path, base.hash, operation).await,
-        (None, Wish::Text(text)) => port.apply_text(base.root, base.path, base.hash, text).await,
+        (None, WishedChange::Text(text)) => port.apply_text(base.root, base.path, base.hash, text).await,
         // What is no text has an operation.
-        (None, Wish::Delete | Wish::Rename { .. }) => return Err(changed_since(&[])),
+        (None, WishedChange::Delete | WishedChange::Rename { .. }) => return Err(changed_since(&[])),
     };
     let Written { hash, saved } =
         written.map_err(|error| ProposalRefusal { code: error.code, message: error.message })?;
@@ -305,7 +248,7 @@ async fn ask_about(
     if !bases.is_empty() {
         args.insert("base_hashes".to_owned(), Value::Object(bases));
     }
-    let deletes = matches!(files, [only] if only.wish == Wish::Delete);
+    let deletes = matches!(files, [only] if only.wish == WishedChange::Delete);
     voice.proposes(patch).await;
     let request_id = port.fresh_id();
     voice.step_asked(&request_id, effect).await;
@@ -325,7 +268,7 @@ async fn ask_about(
 /// What a change would do, as a step keeps it.
 fn effect(files: &[WishedFile]) -> EffectAsked {
     match files {
-        [WishedFile { base, wish: Wish::Text(text), .. }] => EffectAsked::Write {
+        [WishedFile { base, wish: WishedChange::Text(text), .. }] => EffectAsked::Write {
             path: base.shown.clone(),
             base_hash: base.hash.clone(),
             text_hash: content_hash(text.as_bytes()),

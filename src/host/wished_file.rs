@@ -9,10 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use url::Url;
 
 use super::ports::{FileOperation, Root, WorkspaceView};
-use super::proposal::{ProposalRefusal, ProposedChange};
 use super::retrieval::{self, RetrievalError};
 use crate::confined::{Links, NotOpened, NotRead, open_regular, read_bounded};
-use crate::domain::edits::apply::{Conflict, apply_edits, apply_hunks, keep_line_ends};
+use crate::domain::edits::apply::{Conflict, TextEdit, apply_edits, apply_hunks, keep_line_ends};
 use crate::domain::edits::diff::{TextDiff, unified_diff};
 use crate::domain::edits::patch;
 use crate::domain::edits::text::content_hash;
@@ -20,6 +19,62 @@ use crate::domain::edits::whole_diff::{deleted_diff, renamed_diff};
 
 /// Largest text a patch may make; the same as the largest file that is read by name.
 pub(super) const TEXT_LIMIT: usize = 16 << 20;
+
+/// How the new text is given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ProposedChange {
+    /// Exact replacements.
+    Edits(Vec<TextEdit>),
+    /// A unified diff of this one file.
+    Diff(String),
+    /// The whole new text.
+    NewContent(String),
+    /// The whole new text, made from exactly this base.
+    Rewritten {
+        /// Hash of the base.
+        base_hash: Option<String>,
+        /// The text, its line ends included.
+        text: String,
+    },
+    /// The file goes.
+    Delete,
+    /// The file gets another path, in the same folder of the workspace.
+    Rename {
+        /// Where to, as the model named it.
+        to: String,
+        /// Exact replacements in its text; none: it stays.
+        edits: Vec<TextEdit>,
+    },
+}
+
+/// Why nothing was proposed or written: a stable code and one sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ProposalRefusal {
+    /// For instance `conflict`.
+    pub code: String,
+    /// One sentence.
+    pub message: String,
+}
+
+impl ProposalRefusal {
+    pub(super) fn new(code: &str, message: impl Into<String>) -> Self {
+        Self { code: code.to_owned(), message: message.into() }
+    }
+
+    /// What every writing tool answers in a workspace without trust.
+    pub(crate) fn untrusted() -> Self {
+        Self::new(
+            "untrusted_workspace",
+            "The workspace is not trusted, so nothing may be changed or run; the user must trust it first.",
+        )
+    }
+}
+
+impl From<RetrievalError> for ProposalRefusal {
+    fn from(error: RetrievalError) -> Self {
+        Self::new(error.code(), error.to_string())
+    }
+}
 
 /// A file as it is before the change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,14 +130,14 @@ pub(super) struct WishedFile {
     /// As it is now.
     pub base: Base,
     /// What is done.
-    pub wish: Wish,
+    pub wish: WishedChange,
     /// What had to be repaired in the diff that says so, one sentence each.
     pub warnings: Vec<String>,
 }
 
 /// What is done to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum WishedChange {
     /// It gets this text, or comes with it.
     Text(String),
     /// It goes.
@@ -115,7 +170,8 @@ impl WishedFile {
                 "The new text is larger than 16 MiB; make a smaller change.",
             ));
         }
-        if matches!(&file.wish, Wish::Text(text) if file.base.text.as_deref() == Some(text.as_str())) {
+        if matches!(&file.wish, WishedChange::Text(text) if file.base.text.as_deref() == Some(text.as_str()))
+        {
             return Err(ProposalRefusal::new(
                 "conflict",
                 format!("The change leaves `{}` as it is, so there is nothing to do.", file.base.shown),
@@ -127,17 +183,17 @@ impl WishedFile {
     /// The text that it gets.
     fn text(&self) -> Option<&str> {
         match &self.wish {
-            Wish::Text(text) => Some(text),
-            Wish::Delete => None,
-            Wish::Rename { text, .. } => text.as_deref(),
+            WishedChange::Text(text) => Some(text),
+            WishedChange::Delete => None,
+            WishedChange::Rename { text, .. } => text.as_deref(),
         }
     }
 
     /// As it is shown once all is done.
     pub(super) fn shown(&self) -> &str {
         match &self.wish {
-            Wish::Text(_) | Wish::Delete => &self.base.shown,
-            Wish::Rename { shown, .. } => shown,
+            WishedChange::Text(_) | WishedChange::Delete => &self.base.shown,
+            WishedChange::Rename { shown, .. } => shown,
         }
     }
 
@@ -145,9 +201,9 @@ impl WishedFile {
     pub(super) fn diff(&self) -> TextDiff {
         let old = self.base.text.as_deref();
         match &self.wish {
-            Wish::Text(text) => unified_diff(&self.base.shown, old, text),
-            Wish::Delete => deleted_diff(&self.base.shown, old.unwrap_or_default()),
-            Wish::Rename { shown, text, .. } => {
+            WishedChange::Text(text) => unified_diff(&self.base.shown, old, text),
+            WishedChange::Delete => deleted_diff(&self.base.shown, old.unwrap_or_default()),
+            WishedChange::Rename { shown, text, .. } => {
                 renamed_diff(&self.base.shown, shown, old.unwrap_or_default(), text.as_deref())
             }
         }
@@ -156,9 +212,9 @@ impl WishedFile {
     /// What tells this change from any other: the path, what was there, and what comes.
     pub(super) fn fingerprint(&self) -> String {
         let then = match &self.wish {
-            Wish::Text(text) => content_hash(text.as_bytes()),
-            Wish::Delete => "deleted".to_owned(),
-            Wish::Rename { shown, text, .. } => {
+            WishedChange::Text(text) => content_hash(text.as_bytes()),
+            WishedChange::Delete => "deleted".to_owned(),
+            WishedChange::Rename { shown, text, .. } => {
                 format!(
                     "{shown:?} {}",
                     text.as_ref().map_or(String::new(), |text| content_hash(text.as_bytes()))
@@ -171,9 +227,11 @@ impl WishedFile {
     /// What the workspace does for it, where that is more than a text.
     pub(super) fn operation(&self) -> Option<FileOperation> {
         match &self.wish {
-            Wish::Text(_) => None,
-            Wish::Delete => Some(FileOperation::Delete),
-            Wish::Rename { to, text, .. } => Some(FileOperation::Move { to: to.clone(), text: text.clone() }),
+            WishedChange::Text(_) => None,
+            WishedChange::Delete => Some(FileOperation::Delete),
+            WishedChange::Rename { to, text, .. } => {
+                Some(FileOperation::Move { to: to.clone(), text: text.clone() })
+            }
         }
     }
 }
@@ -183,13 +241,13 @@ fn wish(
     base: &Base,
     change: ProposedChange,
     cancel: &AtomicBool,
-) -> Result<(Wish, Vec<String>), ProposalRefusal> {
+) -> Result<(WishedChange, Vec<String>), ProposalRefusal> {
     let there = || match base.text {
         Some(_) => Ok(()),
         None => Err(ProposalRefusal::from(RetrievalError::NotFound(base.shown.clone()))),
     };
     match change {
-        ProposedChange::Delete => there().map(|()| (Wish::Delete, Vec::new())),
+        ProposedChange::Delete => there().map(|()| (WishedChange::Delete, Vec::new())),
         ProposedChange::Rename { to, edits } => {
             there()?;
             let target = read_base(view, &to, cancel)?;
@@ -209,9 +267,9 @@ fn wish(
                 true => None,
                 false => Some(changed(base, ProposedChange::Edits(edits))?.0),
             };
-            Ok((Wish::Rename { to: target.path, shown: target.shown, text }, Vec::new()))
+            Ok((WishedChange::Rename { to: target.path, shown: target.shown, text }, Vec::new()))
         }
-        change => changed(base, change).map(|(text, warnings)| (Wish::Text(text), warnings)),
+        change => changed(base, change).map(|(text, warnings)| (WishedChange::Text(text), warnings)),
     }
 }
 

@@ -4,8 +4,7 @@
 //! Never writes.
 
 use super::change::ChangeKind;
-use super::proposal::HunkState;
-use super::proposed_file::{ConflictSides, FileMode, ProposedFile, ProposedHunk};
+use super::proposed_file::{ConflictSides, FileMode, HunkState, ProposedFile, ProposedHunk};
 use crate::domain::edits::apply::{LineNumbers, apply_numbered};
 use crate::domain::edits::patch::{Hunk, LineKind, parse};
 use crate::domain::edits::place::around;

@@ -23,8 +23,10 @@ pub(crate) use chosen::{ChosenOption, ChosenRule};
 pub(crate) use file_edit::{BaseFile, FileEdit, HunkWay, NotMade};
 pub(crate) use form::InputForm;
 pub(crate) use narrow::{RuleRefusal, narrowed};
-pub(crate) use proposal::{Decided, FileOutcome, HunkState, NotDecided, Proposal};
-pub(crate) use proposed_file::{ConflictSides, FileMode, HunkPart, ProposedFile, ProposedHunk};
+pub(crate) use proposal::{Decided, NotDecided, Proposal};
+pub(crate) use proposed_file::{
+    ConflictSides, FileMode, FileOutcome, HunkPart, HunkState, ProposedFile, ProposedHunk,
+};
 pub use root::{AskRoot, FolderIdentity};
 pub(crate) use rule::{RootedRule, rule_allows};
 pub(crate) use subject::Action;

@@ -3,47 +3,10 @@
 //! Owns the names of its hunks, what was decided of each, and when everything is. Never applies a hunk: `edits::apply` does,
 //! and never asks for one.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::proposed_file::{HunkPart, ProposedFile, ProposedHunk};
+use super::proposed_file::{HunkPart, HunkState, ProposedFile, ProposedHunk};
 use super::subject::{Action, Subject};
-
-/// What was decided of a hunk, and what became of that.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum HunkState {
-    /// Nothing yet.
-    Proposed,
-    /// It is to be made.
-    Accepted,
-    /// It is not to be made.
-    Rejected,
-    /// It stands in the file.
-    Applied,
-    /// It was accepted, and the file is not what it was made for: nothing of the file was changed.
-    Conflict,
-    /// It stood in the file and was taken back.
-    Reverted,
-}
-
-/// What became of a file of a proposal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum FileOutcome {
-    /// Some hunk is not decided, or an accepted one is not written yet.
-    Pending,
-    /// All of it stands in the file, or the engine was told to write it.
-    Applied,
-    /// Some hunks stand in the file and some were rejected.
-    Partly,
-    /// Nothing of it was accepted.
-    Rejected,
-    /// The file is not what the change was made for, so it was left as it is.
-    Conflict,
-    /// What was made was taken back.
-    Reverted,
-}
 
 /// An edit of an engine, in its own characters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::approval::{BaseFile, ChangeKind, FileChange, FileEdit, HunkWay};
+use crate::domain::approval::{BaseFile, ChangeKind, FileChange, FileEdit, FileOutcome, HunkWay};
 use crate::domain::edits::text::content_hash;
 
 const OLD: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19\n20\n";

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::change::{ChangeKind, FileChange};
-use super::proposal::{FileOutcome, HunkState};
 use crate::domain::edits::diff::hunk_body;
 use crate::domain::edits::patch::{self, Hunk};
 use crate::domain::edits::text::hex;
@@ -24,6 +23,42 @@ pub(crate) enum HunkPart {
     File,
     /// Bytes of a file that is no text, which only the engine knows.
     Content,
+}
+
+/// What was decided of a hunk, and what became of that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum HunkState {
+    /// Nothing yet.
+    Proposed,
+    /// It is to be made.
+    Accepted,
+    /// It is not to be made.
+    Rejected,
+    /// It stands in the file.
+    Applied,
+    /// It was accepted, and the file is not what it was made for: nothing of the file was changed.
+    Conflict,
+    /// It stood in the file and was taken back.
+    Reverted,
+}
+
+/// What became of a file of a proposal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum FileOutcome {
+    /// Some hunk is not decided, or an accepted one is not written yet.
+    Pending,
+    /// All of it stands in the file, or the engine was told to write it.
+    Applied,
+    /// Some hunks stand in the file and some were rejected.
+    Partly,
+    /// Nothing of it was accepted.
+    Rejected,
+    /// The file is not what the change was made for, so it was left as it is.
+    Conflict,
+    /// What was made was taken back.
+    Reverted,
 }
 
 /// One hunk of a file. Its diff is in the engine's own characters.

@@ -6,7 +6,7 @@
 use imara_diff::{Algorithm, Diff, InternedInput};
 
 use super::patch::{Hunk, LineKind};
-use super::place::{Places, body};
+use super::place::{HunkPlaces, body};
 
 /// Why a change does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub fn apply_hunks(old: &str, hunks: &[Hunk]) -> Result<String, Conflict> {
 /// The same, of hunks whose numbers may be those of another text.
 pub(crate) fn apply_numbered(old: &str, hunks: &[Hunk], numbers: LineNumbers) -> Result<String, Conflict> {
     let lines: Vec<&str> = old.split_inclusive('\n').collect();
-    let places = Places::of(&lines);
+    let places = HunkPlaces::of(&lines);
     let mut placed = Vec::with_capacity(hunks.len());
     let mut moved = numbers == LineNumbers::Unsure;
     for (index, hunk) in hunks.iter().enumerate() {

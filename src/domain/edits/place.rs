@@ -22,13 +22,13 @@ pub(super) struct HunkPosition {
 }
 
 /// The lines of a text, and where each of them stands.
-pub(super) struct Places<'a> {
+pub(super) struct HunkPlaces<'a> {
     lines: &'a [&'a str],
     /// Made when a hunk is not where it says: a large patch that is where it says needs none.
     by_line: OnceCell<HashMap<&'a str, Vec<usize>>>,
 }
 
-impl<'a> Places<'a> {
+impl<'a> HunkPlaces<'a> {
     pub(super) fn of(lines: &'a [&'a str]) -> Self {
         Self { lines, by_line: OnceCell::new() }
     }

@@ -26,11 +26,6 @@ fn r002_62_63_a_tool_has_its_name_and_one_of_three_standings() {
         let whole = json!({ "type": "tool.execute", "call_id": "c", "tool_name": name, "args": {}, "status": word, "result": null });
         assert_eq!(said(message), whole);
     }
-    // And both of the seed's names for searches of text and symbols, and for reading, are those that our engine offers
-    let names: Vec<&str> = crate::host::tools::offered(false).iter().map(|tool| tool.name).collect();
-    for name in ["read_file", "search_symbols", "search_text"] {
-        assert!(names.contains(&name), "{name}");
-    }
 }
 
 #[test]
