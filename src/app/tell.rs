@@ -114,9 +114,6 @@ impl Client {
 
     /// `bb/connection`, in order, kept when it does not fit.
     fn connection(&mut self, news: ConnectionParams) {
-        if self.plain.is_some() {
-            return;
-        }
         let is_gap = |news: &ConnectionParams| news.gap_detected == Some(true);
         let of_session = |old: &ConnectionParams| old.session_id == news.session_id;
         if is_gap(&news) {
@@ -137,6 +134,10 @@ impl Client {
     /// What waits to be said, as far as the outbox has room. Whether all of it went.
     fn tell_rest(&mut self) -> bool {
         self.say_rest();
+        // A plain editor does not know what this is; it is there for one that begins to use `bb/*` after all.
+        if self.plain.is_some() {
+            return true;
+        }
         while let Some(news) = self.connection_news.front() {
             if !self.push(wire_out::notification("bb/connection", news)) {
                 return false;

@@ -27,6 +27,7 @@ use super::console::Console;
 use super::exit::Exit;
 use super::handshake::{ANSWER, END, hello, initialize, start};
 use super::interrupt;
+use super::knowledge::{Knowledge, KnownAgent};
 use super::own_words::own_words;
 use super::terminal::{Terminal, Tone, marked, visible, visible_code, width};
 use crate::protocol::permission::PermissionListResult;
@@ -39,7 +40,7 @@ const SESSION: Duration = Duration::from_secs(200);
 const CHOOSE_MODEL: &str = "Choose a model with --model, as in --model qwen3; --help tells the rest.";
 
 /// Asks, shows the answer, and tells how it went.
-pub(super) fn ask(args: &AskArgs) -> Exit {
+pub(super) fn ask(args: &AskArgs, knowledge: Knowledge) -> Exit {
     let terminal = Terminal::detect(|name| std::env::var(name).ok());
     let workspace = match folder(&args.workspace) {
         Ok(workspace) => workspace,
@@ -55,12 +56,19 @@ pub(super) fn ask(args: &AskArgs) -> Exit {
         Err(sentence) => return refuse(&sentence, Exit::Usage),
     };
     let keyboard = Keyboard::find(&terminal, question.as_ref().is_some_and(|question| question.from_stdin));
-    let engine = overrides(&args.server, |name| std::env::var(name).ok()).engine;
-    if args.server.config.is_some() && engine.is_none_or(|engine| engine.kind != EngineKind::Breadboard) {
+    let env = |name: &str| std::env::var(name).ok();
+    let overrides = overrides(&args.server, env);
+    let is_breadboard = overrides.engine.as_ref().is_some_and(|engine| engine.kind == EngineKind::Breadboard);
+    if args.server.config.is_some() && !is_breadboard {
         return refuse(
             "--config belongs to a breadboard engine; leave it out, or give --engine-url.",
             Exit::Usage,
         );
+    }
+    // Before anybody is asked to trust a folder for it.
+    let agents = (knowledge.agents)(&overrides, &env("PATH").unwrap_or_default(), &workspace);
+    if let Some((sentence, exit)) = agents.chosen.as_ref().and_then(no_agent) {
+        return refuse(&sentence, exit);
     }
     let mut client = match start(&args.server) {
         Ok(client) => client,
@@ -111,6 +119,20 @@ pub(super) fn folder(path: &Path) -> Result<PathBuf, String> {
     } else {
         Err(format!("The workspace {shown} is not a folder; give the folder."))
     }
+}
+
+/// Why the chosen agent cannot answer: there is none of that name, or its program is not there.
+fn no_agent(chosen: &Result<KnownAgent, String>) -> Option<(String, Exit)> {
+    let agent = match chosen {
+        Ok(agent) if agent.at.is_some() => return None,
+        Ok(agent) => agent,
+        Err(sentence) => return Some((sentence.clone(), Exit::Usage)),
+    };
+    let how = match agent.install {
+        Some(install) => format!("install it with `{install}`"),
+        None => "install it, or give another --agent or --engine acp:\"<command line>\"".to_owned(),
+    };
+    Some((format!("The program `{}` was not found; {how}.", agent.program), Exit::Failed))
 }
 
 pub(super) fn refuse(sentence: &str, exit: Exit) -> Exit {

@@ -1,4 +1,4 @@
-//! What the checks of `doctor` know of other rooms, as functions.
+//! What the subcommands know of other rooms, as functions.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::protocol::settings::{ModelSetting, Overrides};
 
-/// What the doctor asks of the rooms that know. Functions, so that its tests need none of them.
+/// What a subcommand asks of the rooms that know. Functions, so that its tests need none of them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Knowledge {
     /// The state directory that holds for a given `--state-dir`.

@@ -84,7 +84,7 @@ where
     };
     match cli.command {
         None => serve(ServeOptions { overrides: overrides(&cli.server, environment) }),
-        Some(Command::Ask(args)) => ask::ask(&args).into(),
+        Some(Command::Ask(args)) => ask::ask(&args, knowledge()).into(),
         Some(Command::Doctor(args)) => doctor::doctor(&args, knowledge()).into(),
         Some(Command::Agents(args)) => agents::agents(&args, knowledge()).into(),
         Some(Command::Logs(args)) => logs::logs(&args, knowledge()).into(),

@@ -4,6 +4,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::harness::{Options, Server};
+
 fn agents(path: &std::path::Path, flags: &[&str]) -> (String, String, Option<i32>) {
     let output = Command::new(env!("CARGO_BIN_EXE_breadboard-ls"))
         .arg("agents")
@@ -55,20 +57,44 @@ fn an_agent_that_is_named_and_unknown_is_wrong_usage() {
     assert!(err.starts_with("breadboard-ls: There is no agent `nobody`"), "{err}");
 }
 
-#[test]
-fn ask_names_the_command_that_installs_a_known_agent() {
-    // Given a PATH on which there is nothing
+/// What `ask` says on stderr where there is nothing on PATH and nobody to ask for trust, and how it ends.
+fn asked(flags: &[&str]) -> (String, Option<i32>) {
     let place = tempfile::tempdir().expect("a directory");
     let mut command = Command::new(env!("CARGO_BIN_EXE_breadboard-ls"));
-    command.args(["ask", "go", "--trust", "--agent=goose", "--workspace"]).arg(place.path());
+    command.args(["ask", "go", "--workspace"]).arg(place.path()).args(flags);
     command.arg("--state-dir").arg(place.path().join("state")).env("PATH", place.path()).stdin(Stdio::null());
-    // When an agent is asked that is known
     let output = command.output().expect("the binary runs");
-    // Then what installs it is said
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(
-        said.contains("The program `goose` was not found; install it with `brew install block-goose-cli`."),
-        "{said}"
+    (String::from_utf8_lossy(&output.stderr).into_owned(), output.status.code())
+}
+
+#[test]
+fn ask_names_the_command_that_installs_a_known_agent_before_it_speaks_of_trust() {
+    let said =
+        "breadboard-ls: The program `goose` was not found; install it with `brew install block-goose-cli`.\n";
+    for flags in [&["--agent=goose"][..], &["--agent=goose", "--trust"]] {
+        assert_eq!(asked(flags), (said.to_owned(), Some(1)), "{flags:?}");
+    }
+    let said = "breadboard-ls: The program `/nowhere/mine` was not found; install it, or give another --agent or --engine \
+                acp:\"<command line>\".\n";
+    assert_eq!(asked(&["--engine=acp:/nowhere/mine x"]), (said.to_owned(), Some(1)));
+}
+
+#[test]
+fn ask_refuses_an_agent_that_nobody_knows_as_wrong_usage() {
+    let (said, code) = asked(&["--agent=nobody"]);
+    assert_eq!(code, Some(2));
+    assert!(said.starts_with("breadboard-ls: There is no agent `nobody`"), "{said}");
+}
+
+#[test]
+fn an_editor_is_told_what_installs_a_known_agent() {
+    let place = tempfile::tempdir().expect("a directory");
+    let options = json!({ "engine": { "kind": "acp", "name": "goose" }, "workspaceTrusted": true });
+    let options = Options { options, ..Options::default() };
+    let mut server = Server::ready(options.env("PATH", place.path().to_str().expect("UTF-8")));
+    let refused = server.refused("bb/createSession", json!({}));
+    assert_eq!(
+        refused["message"],
+        "The program `goose` was not found; install it with `brew install block-goose-cli`."
     );
 }

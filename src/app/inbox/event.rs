@@ -274,6 +274,7 @@ pub struct EditorAbilities {
     pub terminal_run: bool,
     /// `experimental.breadboard.documentSave`.
     pub document_save: bool,
-    /// What it can do by LSP alone; `None` of an editor with a plugin of ours, which announces `experimental.breadboard`.
+    /// What it can do by LSP alone; `None` of an editor with a plugin of ours, which announces `experimental.breadboard`, and of a
+    /// client that is no editor.
     pub plain: Option<PlainAbilities>,
 }

@@ -10,11 +10,14 @@ use crate::domain::edits::overlay::Position;
 /// Problems of other servers that are passed on with a place.
 const PROBLEMS: usize = 20;
 
-/// What an editor can do without a plugin of ours, by what `initialize` said; `None` of one that has it.
+/// What an editor can do without a plugin of ours, by what `initialize` said; `None` of one that has it, and of a client that
+/// announces nothing for documents: that is no editor, and is here for `bb/*`.
 pub(in crate::editor) fn read_abilities(params: &Value) -> Option<PlainAbilities> {
-    let is_ours = params.pointer("/capabilities/experimental/breadboard").is_some_and(Value::is_object);
+    let announces = |path: &str| params.pointer(path).is_some_and(Value::is_object);
+    let is_plain =
+        announces("/capabilities/textDocument") && !announces("/capabilities/experimental/breadboard");
     let able = |path: &str| params.pointer(path).and_then(Value::as_bool).unwrap_or(false);
-    (!is_ours).then(|| PlainAbilities {
+    is_plain.then(|| PlainAbilities {
         show_document: able("/capabilities/window/showDocument/support"),
         refresh_lenses: able("/capabilities/workspace/codeLens/refreshSupport"),
         refresh_hints: able("/capabilities/workspace/inlayHint/refreshSupport"),
@@ -61,6 +64,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn an_editor_is_plain_that_announces_documents_and_no_plugin() {
+        let plain = |capabilities: Value| read_abilities(&json!({ "capabilities": capabilities })).is_some();
+        assert!(plain(json!({ "textDocument": {} })));
+        assert!(!plain(json!({ "textDocument": {}, "experimental": { "breadboard": {} } })));
+        assert!(!plain(json!({})) && !plain(json!({ "window": { "workDoneProgress": true } })));
+    }
 
     #[test]
     fn requests_are_read_and_what_is_none_is_refused() {

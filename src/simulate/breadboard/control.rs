@@ -144,7 +144,7 @@ impl Simulator {
     pub fn has_completed(&self, session: &str) -> bool {
         self.engine.remembered(session).is_some_and(|session| {
             let state = session.state();
-            state.ended && state.status != "stopped"
+            state.ended && !state.cut_short
         })
     }
 

@@ -158,7 +158,7 @@ impl SimulatedEngine {
         let (gone, stay) = sessions.into_iter().partition(|(other, _)| other.id == session.id);
         world.sessions = stay;
         // Behind its removal: nobody who asks for it may see it as one that ended and is still there.
-        session.end("stopped");
+        session.end_deleted();
         let gone: Vec<(Arc<SimulatedSession>, _)> = gone;
         for (session, run) in gone {
             run.abort();

@@ -66,6 +66,8 @@ pub(super) struct SessionState {
     listeners: Vec<mpsc::UnboundedSender<StreamItem>>,
     /// The session is over; its streams ended, and new ones hang.
     pub ended: bool,
+    /// It was deleted before it had ended.
+    pub cut_short: bool,
     /// A DELETE waits for the run to end.
     pub closing: bool,
     pub queue: VecDeque<QueuedInput>,
@@ -159,6 +161,7 @@ impl SimulatedSession {
             history: birth.remember.then(Vec::new),
             listeners: Vec::new(),
             ended: false,
+            cut_short: false,
             closing: false,
             queue: VecDeque::new(),
             active: None,
@@ -280,7 +283,17 @@ impl SimulatedSession {
 
     /// Ends every open stream; new ones will hang. How it ended first stays.
     pub(super) fn end(&self, status: &'static str) {
+        Self::end_now(&mut self.state(), status);
+    }
+
+    /// It is deleted, whether it had ended or not.
+    pub(super) fn end_deleted(&self) {
         let mut state = self.state();
+        state.cut_short = !state.ended;
+        Self::end_now(&mut state, "stopped");
+    }
+
+    fn end_now(state: &mut SessionState, status: &'static str) {
         if !state.ended {
             state.status = status;
         }
