@@ -253,9 +253,7 @@ fn decisions_survive_kill_9_and_a_part_is_then_refused_as_the_agent_is_gone() {
     let again = agent(json!({}));
     let mut again = Server::start_in(Arc::clone(&server.workspace), Arc::clone(&server.state), again);
     again.shake_hands();
-    // Then the next one knows it, and, once what the killed one left is gone, that nobody waits for the rest
-    let is_settled = (0..5_000).any(|_| states(&mut again, &patch)[0] != "pending");
-    assert!(is_settled, "it is still waited for");
+    // Then the next one knows it, and that nobody waits for the rest
     assert_eq!(states(&mut again, &patch), json!(["rejected", ["accepted", "proposed"]]));
     let rest = json!({ "patchId": patch["patchId"], "scope": "all", "accepted": false });
     assert_eq!(again.refused("bb/patch/decide", rest)["data"]["code"], "conflict");
