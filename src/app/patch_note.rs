@@ -10,16 +10,21 @@ use crate::domain::approval::{
     ChangeKind, FileOutcome, HunkPart, HunkState, Proposal, ProposedFile, ProposedHunk,
 };
 
-/// Bytes of the hunks that were not made, as the engine is told of them: it made them itself, so a reminder is enough.
-const NOT_MADE: usize = 8 * 1_024;
+/// Bytes of the hunks that were not made, or were edited first, as the engine is told of them: it made them itself, so a reminder
+/// is enough.
+const REMINDER: usize = 8 * 1_024;
 
 /// What the card says of an edit that was made here, whole or in part.
 pub(super) fn part_label(proposal: &Proposal) -> Option<String> {
     let counts = proposal.counts();
     let is_written = proposal.hunks().any(|hunk| hunk.state == HunkState::Applied);
-    is_written.then(|| match counts.accepted == counts.hunks {
+    let edited = match counts.edited {
+        0 => String::new(),
+        edited => format!(", {edited} as edited"),
+    };
+    is_written.then(|| match counts.accepted == counts.hunks && counts.edited == 0 {
         true => format!("Accept all {} changes", counts.hunks),
-        false => format!("Accept {} of {} changes", counts.accepted, counts.hunks),
+        false => format!("Accept {} of {} changes{edited}", counts.accepted, counts.hunks),
     })
 }
 
@@ -47,15 +52,17 @@ fn note(proposal: &Proposal) -> Option<String> {
             note.push_str(&sentence(file));
         }
     }
-    for (state, title) in [
-        (HunkState::Rejected, "Rejected changes"),
-        (HunkState::Conflict, "Accepted changes that were not made"),
-    ] {
-        let left_out = listed(proposal, state);
-        if !left_out.is_empty() {
-            // Writing to a String cannot fail.
-            let _ = write!(note, "{}{title}:\n{left_out}", if note.ends_with('\n') { "" } else { " " });
-        }
+    let lists = [
+        (
+            "Changes that the user edited first, as they stand in the files",
+            listed(proposal, |hunk| hunk.edited && hunk.state == HunkState::Applied),
+        ),
+        ("Rejected changes", listed(proposal, |hunk| hunk.state == HunkState::Rejected)),
+        ("Accepted changes that were not made", listed(proposal, |hunk| hunk.state == HunkState::Conflict)),
+    ];
+    for (title, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+        // Writing to a String cannot fail.
+        let _ = write!(note, "{}{title}:\n{list}", if note.ends_with('\n') { "" } else { " " });
     }
     Some(note)
 }
@@ -101,18 +108,18 @@ fn sentence(file: &ProposedFile) -> String {
     done + &text
 }
 
-/// The changes in this state, with their reasons.
-fn listed(proposal: &Proposal, state: HunkState) -> String {
+/// Those changes, with their reasons, as far as a reminder goes.
+fn listed(proposal: &Proposal, wanted: impl Fn(&ProposedHunk) -> bool) -> String {
     let mut list = String::new();
     for file in &proposal.files {
-        for hunk in file.hunks.iter().filter(|hunk| hunk.state == state) {
+        for hunk in file.hunks.iter().filter(|hunk| wanted(hunk)) {
             let because = hunk.reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})"));
             let text = match hunk.part {
                 HunkPart::Lines => format!("`{}`{because}:\n{}", file.file_path, hunk.diff),
                 HunkPart::File => format!("{}{because}.\n", file.what()),
                 HunkPart::Content => format!("The content of `{}`{because}.\n", file.file_path),
             };
-            if list.len() + text.len() > NOT_MADE {
+            if list.len() + text.len() > REMINDER {
                 list.push_str("and more.\n");
                 return list;
             }
@@ -155,6 +162,26 @@ mod tests {
                  make those again, and leave the others out. `b` has all of its 1 changes and is now sha256:2, so do not make them again. `c` is not what it was. \
                  Rejected changes:\n`a` (keep the number):\n@@ -22,7 +22,7 @@\n 22\n 23\n 24\n-25\n+twenty-five\n 26\n 27\n 28\n\
                  Accepted changes that were not made:\n`c`:\n@@ -1,1 +1,1 @@\n-x\n+y\n"
+            )
+        );
+    }
+
+    #[test]
+    fn an_engine_is_told_which_change_the_user_edited_and_how() {
+        // Given one change, which the user edits and accepts
+        let files = vec![FileChange::of_texts("b", Some("x\n"), "y\n")];
+        let mut proposal = Proposal::of(&Subject::new(Action::Edit { files })).unwrap();
+        let id = proposal.files[0].hunks[0].id.clone();
+        proposal.edit(&id, "-x\n+z\n").unwrap();
+        proposal.settle(true);
+        proposal.files[0].is_applied(Some("sha256:1"));
+        // Then
+        assert_eq!(part_label(&proposal).as_deref(), Some("Accept 1 of 1 changes, 1 as edited"));
+        assert_eq!(
+            note(&proposal).as_deref(),
+            Some(
+                "The user decided on this edit change by change. `b` has all of its 1 changes and is now sha256:1, so do not make \
+                 them again. Changes that the user edited first, as they stand in the files:\n`b`:\n@@ -1,1 +1,1 @@\n-x\n+z\n"
             )
         );
     }

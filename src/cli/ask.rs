@@ -5,6 +5,7 @@
 
 mod again;
 mod answers;
+mod hunk_editor;
 mod hunk_review;
 mod hunks;
 mod keyboard;

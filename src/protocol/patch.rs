@@ -159,6 +159,9 @@ pub(crate) struct PatchHunkState {
     /// Why, in the user's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// True where the user changed it first; `content` is what the user made of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub edited: bool,
 }
 
 /// What a decision is on (R002-45).
@@ -183,6 +186,11 @@ pub struct HunkDecision {
     /// Why, for the engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What is to be made in its place, of one that is accepted: its lines with their ` `, `-` or `+`, written as in `content` of the
+    /// hunk. Those with ` ` and `-` must together be those of the hunk, since they say where it belongs; a `-` may become a ` `.
+    /// Anything else is `invalid_params`. The engine is told what was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
 }
 
 /// Params of `bb/patch/decide`.

@@ -95,7 +95,14 @@ async fn an_agent_that_ends_its_turn_because_of_a_denial_does_not_count_as_stopp
             true,
             Some("The agent `sim` ended its turn before it was done, and nobody had stopped it."),
         ),
-        ("end_turn", "reject_once", false, None),
+        // Some call that done, and say no word.
+        (
+            "end_turn",
+            "reject_once",
+            false,
+            Some("The request was denied, and the agent `sim` ended its turn."),
+        ),
+        ("end_turn", "allow_once", true, None),
     ] {
         // Given an agent that asks, and ends so whatever is answered
         let mut desk = Desk::of(asking(json!({ "else": [{ "answer": ends }] })));

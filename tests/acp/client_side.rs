@@ -460,8 +460,10 @@ async fn d8_a_write_that_makes_what_was_just_allowed_is_not_asked_again_and_any_
         (asks_edit(None, "new"), true, Some("typed"), None),
     ] {
         let mut desk = playing(given(), json!([told, writes(11)])).await;
-        if told["ask"]["toolCall"]["content"][0]["oldText"].is_null() {
-            desk.read().await.2.refuse(no_file());
+        let file = desk.read().await.2;
+        match told["ask"]["toolCall"]["content"][0]["oldText"].is_null() {
+            true => file.refuse(no_file()),
+            false => file.answer(part(now.unwrap_or("old"))),
         }
         let ask = desk.asked().await;
         desk.answer("a", &ask, if allows { "allow_once" } else { "reject_once" }, allows);
@@ -492,6 +494,44 @@ async fn d8_a_file_is_read_for_an_ask_that_does_not_say_what_is_there_and_what_w
         desk.answer("a", &ask, "allow_once", true);
         // And the write of it is asked about once more only where something else is there by then
         assert_eq!(desk.write_with(Some(part(now))).await, wanted);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_part_that_an_ask_replaces_is_shown_where_it_stands_in_its_file() {
+    let text = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+    for (old, now, diff, reason) in [
+        ("6", text, "@@ -3,7 +3,7 @@\n 3\n 4\n 5\n-6\n+six\n 7\n 8\n 9\n", None),
+        (
+            text,
+            text,
+            "@@ -1,9 +1,1 @@\n-1\n-2\n-3\n-4\n-5\n-6\n-7\n-8\n-9\n+six\n\\ No newline at end of file\n",
+            None,
+        ),
+        (
+            "6",
+            "6\n6\n",
+            "@@ -1,1 +1,1 @@\n-6\n+six\n",
+            Some(
+                "The file as it is now does not have what this replaces exactly once, so these lines are counted from 1.",
+            ),
+        ),
+    ] {
+        // Given a permission for an edit of a part of a file, as some agents tell it
+        let mut desk = playing(given(), json!([asks_edit(Some(old), "six")])).await;
+        // When the file is read before the user is asked
+        desk.read().await.2.answer(part(now));
+        // Then the ask shows where in the file that is, or says that nobody knows
+        let ask = desk
+            .wait(|report| match report {
+                EngineReport::Said { event, .. } => normalize(Dialect::Acp, event).ask,
+                _ => None,
+            })
+            .await;
+        let subject = serde_json::to_value(&ask.subject).unwrap();
+        assert_eq!((&subject["files"][0]["diff"], &subject["reason"]), (&json!(diff), &json!(reason)));
+        desk.answer("a", &ask.engine_request_id, "reject_once", false);
+        desk.turn("a").await;
     }
 }
 

@@ -41,8 +41,16 @@ export function elizacp({ env }) {
   return { kind: 'acp', name: 'elizacp', command: program('BB_ELIZACP'), args: ['--deterministic', 'acp'], env };
 }
 
-/** The `engine` setting for opencode, which talks to the model at `url` alone and asks before it edits or runs. */
-export async function opencode({ place, env }, url) {
+/** How each agent with a model is told that its model is the one at `model`; their names are those of the presets. */
+export const WITH_MODEL = {
+  opencode,
+  'codex-acp': codex,
+  'claude-agent-acp': claude,
+  'qwen-code': qwen,
+};
+
+/** The `engine` setting for opencode, which asks before it edits or runs because its configuration says so. */
+export async function opencode({ place, env }, { url }) {
   const model = { name: 'Fake 1', tool_call: true, limit: { context: 100_000, output: 8_192 } };
   const config = {
     model: 'fake/fake-1',
@@ -73,4 +81,61 @@ export async function opencode({ place, env }, url) {
       OPENCODE_DISABLE_MODELS_FETCH: '1',
     },
   };
+}
+
+async function codex({ place, env }, { url }) {
+  const codexHome = join(place, '.codex');
+  await mkdir(codexHome, { recursive: true });
+  const config = [
+    'model = "fake-1"',
+    'model_provider = "fake"',
+    'check_for_update_on_startup = false',
+    '[model_providers.fake]',
+    'name = "Fake"',
+    `base_url = "${url}"`,
+    'wire_api = "responses"',
+  ];
+  await writeFile(join(codexHome, 'config.toml'), `${config.join('\n')}\n`);
+  return {
+    kind: 'acp',
+    name: 'codex-acp',
+    command: program('BB_CODEX_ACP'),
+    args: [],
+    env: { ...withNode(env), CODEX_HOME: codexHome, NO_BROWSER: '1' },
+  };
+}
+
+async function claude({ env }, { address }) {
+  return {
+    kind: 'acp',
+    name: 'claude-agent-acp',
+    command: program('BB_CLAUDE_AGENT_ACP'),
+    args: [],
+    env: {
+      ...withNode(env),
+      ANTHROPIC_BASE_URL: address,
+      ANTHROPIC_API_KEY: 'none',
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      // Root may not use it otherwise.
+      IS_SANDBOX: '1',
+    },
+  };
+}
+
+async function qwen({ place, env }, { url }) {
+  await mkdir(join(place, '.qwen'), { recursive: true });
+  const settings = { security: { auth: { selectedType: 'openai' } } };
+  await writeFile(join(place, '.qwen', 'settings.json'), JSON.stringify(settings));
+  return {
+    kind: 'acp',
+    name: 'qwen-code',
+    command: program('BB_QWEN_CODE'),
+    args: ['--acp'],
+    env: { ...withNode(env), OPENAI_BASE_URL: url, OPENAI_API_KEY: 'none', OPENAI_MODEL: 'fake-1' },
+  };
+}
+
+/** Some agents want a newer Node than the tests do. */
+function withNode(env) {
+  return { ...env, PATH: `${program('BB_AGENT_NODE')}:${process.env.PATH}` };
 }

@@ -3,11 +3,11 @@
 import { spawn } from 'node:child_process';
 import { home as newHome, opencode } from './agents.mjs';
 import { Model } from './model.mjs';
-import { marked } from './tree.mjs';
+import { gone, killAll } from './tree.mjs';
 
 const home = await newHome();
 const model = await Model.start();
-const engine = await opencode(home, model.url);
+const engine = await opencode(home, model);
 const nvim = spawn('nvim', ['--headless', '-u', 'NONE', '-i', 'NONE', '-n', '-S', process.argv[2]], {
   env: { ...process.env, ...home.env, BB_HOME: home.place, BB_ENGINE: JSON.stringify(engine) },
   stdio: ['ignore', 'inherit', 'inherit'],
@@ -19,12 +19,10 @@ if (code === 0 && model.asked.join() !== 'plain#0') {
   code = 1;
 }
 // Neovim has shut the server down: nothing of the run may be left.
-const end = Date.now() + 3_000;
-while (marked(home.mark).length > 0 && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 20));
-for (const { pid, command } of marked(home.mark)) {
-  console.log(`FAILED: still alive: ${pid} ${command}`);
-  process.kill(pid, 'SIGKILL');
+await gone(home.mark).catch((error) => {
+  console.log(`FAILED: ${error.message}`);
+  killAll(home.mark);
   code = 1;
-}
+});
 await home.remove();
 process.exitCode = code;

@@ -10,11 +10,9 @@ import { fileURLToPath } from 'node:url';
 import { elizacp, home as newHome, opencode } from './agents.mjs';
 import { Desk } from './desk.mjs';
 import { Model } from './model.mjs';
-import { marked } from './tree.mjs';
+import { gone, killAll, marked } from './tree.mjs';
 
 const agents = (process.env.BB_AGENTS ?? 'elizacp opencode').split(' ');
-/** How long anything of an agent may live after its client, in milliseconds. */
-const LINGER = 3_000;
 
 /** A story with a home, a model and an open window; all of it is gone afterwards. */
 function story(agent, name, play) {
@@ -28,7 +26,7 @@ function story(agent, name, play) {
       await gone(home.mark).catch(() => killAll(home.mark));
       await home.remove();
     });
-    const engine = agent === 'opencode' ? await opencode(home, model.url) : elizacp(home);
+    const engine = agent === 'opencode' ? await opencode(home, model) : elizacp(home);
     const open = async () => {
       const desk = await Desk.open(home, engine);
       desks.push(desk);
@@ -36,29 +34,6 @@ function story(agent, name, play) {
     };
     await play({ home, model, engine, open });
   });
-}
-
-/** Waits until no process of the run lives. */
-async function gone(mark, within = LINGER) {
-  const end = Date.now() + within;
-  for (;;) {
-    const left = marked(mark);
-    if (left.length === 0) return;
-    if (Date.now() > end) {
-      throw new Error(`still alive after ${within} ms:\n${left.map(({ pid, command }) => `${pid} ${command}`).join('\n')}`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
-function killAll(mark) {
-  for (const { pid } of marked(mark)) {
-    try {
-      process.kill(pid, 'SIGKILL');
-    } catch {
-      // It is gone already.
-    }
-  }
 }
 
 /** The agent's own process: the newest that was started with these words, without the guardians around it. */

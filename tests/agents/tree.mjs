@@ -1,7 +1,10 @@
 // Which processes belong to a run: those whose environment holds its mark. Linux only.
-// Owns: reading /proc. A process that forks away, leads its own session or was adopted is found all the same.
+// Owns: reading /proc, and ending what is left. A process that forks away, leads its own session or was adopted is found all the same.
 
 import { readFileSync, readdirSync } from 'node:fs';
+
+/** How long anything of an agent may live after its client, in milliseconds. */
+const LINGER = 3_000;
 
 /** Every living process that carries the mark, as `{ pid, parent, command }`. Zombies do not live. */
 export function marked(mark) {
@@ -20,4 +23,27 @@ export function marked(mark) {
     }
   }
   return found;
+}
+
+/** Waits until no process of the run lives. */
+export async function gone(mark, within = LINGER) {
+  const end = Date.now() + within;
+  for (;;) {
+    const left = marked(mark);
+    if (left.length === 0) return;
+    if (Date.now() > end) {
+      throw new Error(`still alive after ${within} ms:\n${left.map(({ pid, command }) => `${pid} ${command}`).join('\n')}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+export function killAll(mark) {
+  for (const { pid } of marked(mark)) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It is gone already.
+    }
+  }
 }

@@ -119,19 +119,21 @@ fn calls_are_named_and_a_failed_and_a_denied_one_and_the_plan_are_told() {
 }
 
 #[test]
-fn a_denial_that_ends_the_turn_is_told_as_that_and_not_as_a_stop() {
-    let script = json!([
-        { "ask": { "toolCall": { "toolCallId": "c", "rawInput": { "command": "rm x" }, "kind": "execute" } },
-          "on": { "else": [{ "answer": "cancelled" }] } },
-    ]);
-    let (out, err, code) = said(&ask(&script, &["--trust"]));
-    assert_eq!((out.as_str(), code), ("", Some(4)), "{err}");
-    assert!(
-        err.ends_with(
-            "· execute rm x: denied\nThe request was denied, and the agent `breadboard-ls` ended its turn.\n"
-        ),
-        "{err}"
-    );
+fn a_denial_that_ends_the_turn_is_told_as_that_and_neither_as_a_stop_nor_as_done() {
+    for ends in [json!([{ "answer": "cancelled" }]), json!([{ "answer": "end_turn" }])] {
+        let script = json!([
+            { "ask": { "toolCall": { "toolCallId": "c", "rawInput": { "command": "rm x" }, "kind": "execute" } },
+              "on": { "else": ends } },
+        ]);
+        let (out, err, code) = said(&ask(&script, &["--trust"]));
+        assert_eq!((out.as_str(), code), ("", Some(4)), "{err}");
+        assert!(
+            err.ends_with(
+                "· execute rm x: denied\nThe request was denied, and the agent `breadboard-ls` ended its turn.\n"
+            ),
+            "{err}"
+        );
+    }
 }
 
 #[cfg(unix)]

@@ -6,11 +6,14 @@ use crate::ask_terminal::Session;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_breadboard-ls");
 const WHOLE: &str = "Answer (y, a, 1, n, s):";
-const CHANGE: &str = "Make this change? (y, n, a, d, q):";
+const CHANGE: &str = "(1/3) Make this change [y,n,a,d,q,e,j,?]?";
 const ANSWERS: &str = "   y  Make this change\r\n   n  Leave it out\r\n   \
                        a  Make this and all further changes of the file\r\n   \
                        d  Leave out this and all further changes of the file\r\n   \
-                       q  Leave out this and everything that is left\r\n";
+                       q  Leave out this and everything that is left\r\n   \
+                       e  Edit this change, and make it as edited\r\n   \
+                       j  Leave it undecided for now, and show the next one that is\r\n   \
+                       ?  Show this list";
 
 /// Three lines that are far enough apart to be three changes.
 fn text(words: [&str; 3]) -> String {
@@ -46,10 +49,13 @@ fn r002_45_each_change_is_shown_and_asked_about_and_the_file_has_what_was_taken(
     let shown =
         shown.replace("\x1b[0m", "").replace("\x1b[31m", "").replace("\x1b[32m", "").replace("\x1b[2m", "");
     assert!(shown.contains("@@ -1,4 +1,4 @@\r\n-red thing\r\n+green thing\r\n -\r\n -\r\n -\r\n"), "{shown}");
-    assert!(shown.contains(ANSWERS), "{shown}");
-    // When a word is no answer, then the same one is asked about again
+    assert!(!shown.contains("Leave it out"), "{shown}");
+    // When a word is no answer, or the keys are asked for, then they are shown and the same one is asked about again
     session.type_line("perhaps");
-    session.wait_for("perhaps is no answer; type one of y, n, a, d, q.");
+    session.wait_for("perhaps is no answer; type one of these:");
+    session.type_line("?");
+    session.wait_for("Show this list\x1b[0m\r\n(1/3)");
+    assert!(session.shown.contains(ANSWERS), "{}", session.shown);
     // When the first and the last are taken
     session.type_line("y");
     session.wait_for("change 2 of 3");
@@ -77,6 +83,69 @@ fn r002_45_the_rest_of_a_file_is_taken_or_left_by_one_key() {
         answer(&mut session, words);
         assert_eq!(session.end(), code, "{words:?}: {}", session.shown);
         assert_eq!(session.file(), text(file), "{words:?}: {}", session.shown);
+    }
+}
+
+/// In a folder with this text, with an editor that is this script: `$1` is what it edits.
+fn with_editor(before: &str, script: &str) -> Session {
+    let (workspace, state) =
+        (tempfile::tempdir().expect("a workspace"), tempfile::tempdir().expect("a directory"));
+    std::fs::write(workspace.path().join("a.txt"), before).expect("a file");
+    let editor = state.path().join("editor");
+    std::fs::write(&editor, script).expect("a script");
+    let mut command = Command::new(PROGRAM);
+    command.args(["ask", "replace red with green in a.txt", "--trust", "--workspace"]).arg(workspace.path());
+    command.arg("--state-dir").arg(state.path().join("state"));
+    command.env_remove("VISUAL").env("EDITOR", format!("sh {}", editor.display()));
+    Session::of(command, 100, workspace, state)
+}
+
+#[test]
+fn r002_45_a_change_is_edited_in_the_persons_editor_and_the_file_has_what_came_of_it() {
+    // Given an editor that first makes nonsense of a change, and then writes another word
+    let mut session = with_editor(
+        &text(["red"; 3]),
+        "cp \"$1\" \"$1.seen\"; [ -t 0 ] || exit 7; grep -q '^-red' \"$1\" && ! [ -e \"$0.again\" ] && \
+         { touch \"$0.again\"; sed -i 's/^-red/-other/' \"$1\"; exit 0; }; \
+         sed -i -e 's/^-other/-red/' -e 's/^+green/+blue/' \"$1\"",
+    );
+    session.wait_for(WHOLE);
+    session.type_line("s");
+    session.wait_for(CHANGE);
+    // When what came of it fits nowhere, then that is said, and nothing is lost
+    session.type_line("e");
+    session.wait_for("must stay as they were");
+    session.wait_for(CHANGE);
+    session.type_line("e");
+    // When it does, then the next change is asked about, and the one that was left for later behind it
+    session.wait_for("(2/3) Make this change");
+    session.type_line("j");
+    session.wait_for("(3/3) Make this change");
+    session.type_line("y");
+    session.wait_for("(2/3) Make this change [y,n,a,d,q,e,k,?]?");
+    session.type_line("n");
+    // Then the file holds what was edited
+    assert_eq!(session.end(), Some(0), "{}", session.shown);
+    assert_eq!(session.file(), text(["blue", "red", "green"]));
+}
+
+#[test]
+fn r002_45_the_only_change_of_an_edit_is_edited_from_the_question_itself() {
+    for (script, said, file) in [
+        ("sed -i 's/^+green/+pink/' \"$1\"", None, "pink and blue\n"),
+        ("exit 1", Some("failed, so nothing was changed."), "green and blue\n"),
+        (": > \"$1\"", Some("nothing was changed."), "green and blue\n"),
+    ] {
+        let mut session = with_editor("red and blue\n", script);
+        session.wait_for("   e  Edit the change, and make it as edited\r\nAnswer (y, a, 1, n, e):");
+        session.type_line("e");
+        if let Some(said) = said {
+            session.wait_for(said);
+            session.wait_for("(1/1) Make this change [y,n,a,d,q,e,?]?");
+            session.type_line("y");
+        }
+        assert_eq!(session.end(), Some(0), "{script}: {}", session.shown);
+        assert_eq!(session.file(), file, "{script}: {}", session.shown);
     }
 }
 

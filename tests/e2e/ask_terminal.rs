@@ -16,7 +16,7 @@ use crate::breadboard_desk::{Desk, asks, warning};
 /// Longest wait for something to be shown; only a failure takes that long.
 const PATIENCE: Duration = Duration::from_secs(60);
 const BEFORE: &str = "red and blue\n";
-const QUESTION: &str = "Answer (y, a, 1, n):";
+const QUESTION: &str = "Answer (y, a, 1, n, e):";
 const PROGRAM: &str = env!("CARGO_BIN_EXE_breadboard-ls");
 
 /// A question that runs on a terminal.
@@ -219,7 +219,7 @@ fn no_at_the_prompt_leaves_the_file_and_another_word_asks_again() {
     assert_eq!(session.end(), Some(1), "{}", session.shown);
     assert_eq!(session.file(), BEFORE);
     assert_eq!(session.shown.matches(QUESTION).count(), 2, "{}", session.shown);
-    assert!(session.shown.contains("perhaps is no answer; type one of y, a, 1, n."), "{}", session.shown);
+    assert!(session.shown.contains("perhaps is no answer; type one of y, a, 1, n, e."), "{}", session.shown);
     assert!(session.shown.contains("not allowed, so nothing was written"), "{}", session.shown);
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::breadboard_desk::until;
 use crate::harness::{Options, Server, uri};
 use crate::hunk_files::hash;
 use crate::model::{Model, calls, says};
@@ -102,6 +103,13 @@ fn of_an_agents_edit_the_disk_holds_exactly_what_was_accepted_and_its_next_promp
             "files": [{ "filePath": "a.txt", "added": 2, "removed": 2, "outcome": "pending" }] });
         assert_eq!(listed, json!({ "patches": [summary] }));
         assert_eq!(patch["digest"], ask["digest"]);
+        // And the file as it would be can be read beside the file as it is
+        let sides = json!({ "sessionId": session, "filePath": "a.txt",
+                            "beforeRef": "buffer", "afterRef": format!("patch:{}", patch["patchId"].as_str().expect("an id")) });
+        let sides = server.ask("bb/openDiff", sides);
+        assert_eq!(json!([sides["added"], sides["removed"]]), json!([2, 2]));
+        let after = server.ask("bb/textDocument", json!({ "uri": sides["right"]["uri"] }));
+        assert_eq!(after["text"], edited(&before));
         let second = &patch["files"][0]["hunks"][1];
         assert_eq!(
             json!([
@@ -151,6 +159,62 @@ fn of_an_agents_edit_the_disk_holds_exactly_what_was_accepted_and_its_next_promp
         assert_eq!(states(&mut server, &patch), json!(["reverted", ["rejected", "reverted"]]));
         let again = server.refused("bb/patch/revert", json!({ "patchId": patch["patchId"] }));
         assert_eq!(again["data"]["code"], "conflict");
+    }
+}
+
+#[test]
+fn r002_45_a_change_that_the_user_edited_is_made_so_and_its_agent_is_told() {
+    for end in ["\n", "\r\n"] {
+        // Given an agent that asks for two changes in a file
+        let mut server = Server::ready(agent(json!({})));
+        server.write("a.txt", &lines(end));
+        let session = agent_session(&mut server);
+        let (_, patch) = proposed(&mut server, &session);
+        let ids = ids(&patch);
+        // When one is edited into what fits nowhere, then nothing is decided
+        for content in
+            [" 14\n 15\n 16\n-16\n+XVII\n 18\n 19\n 20\n", " 14\n 15\n 16\n 17\n 18\n 19\n 20\n", "⟨"]
+        {
+            let bad = json!([{ "id": ids[1], "accepted": true, "content": content }]);
+            let refused = server.refused("bb/patch/decide", decide_hunks(&patch, &bad));
+            assert_eq!(refused["data"]["code"], "invalid_params", "{content}");
+        }
+        assert_eq!(states(&mut server, &patch), json!(["pending", ["proposed", "proposed"]]));
+        // When it is edited into another change, and the other is accepted as it is
+        let content = " 14\n 15\n 16\n-17\n+XVII\n+and more\n 18\n 19\n 20\n";
+        let both = json!([{ "id": ids[0], "accepted": true }, { "id": ids[1], "accepted": true, "content": content }]);
+        let decided = server.ask("bb/patch/decide", decide_hunks(&patch, &both));
+        // Then the file holds what was edited, with its own line ends
+        assert_eq!(outcome(&decided), json!(["a.txt", "applied", null]));
+        let made = lines(end).replace("3", "three").replace("1three", "13");
+        let made = made.replace(&format!("17{end}"), &format!("XVII{end}and more{end}"));
+        assert_eq!(server.read("a.txt"), made);
+        let now = server.ask("bb/patch/get", json!({ "patchId": patch["patchId"] }))["patch"].clone();
+        let hunks = &now["files"][0]["hunks"];
+        assert_eq!(
+            json!([hunks[0]["edited"], hunks[1]["edited"], hunks[1]["content"]]),
+            json!([null, true, content])
+        );
+        // And the agent hears no, and with the next prompt what stands in the file
+        server.wait_end(&session);
+        let shown = blocks(&mut server, &session);
+        assert_eq!(newest(&shown, "assistant")["text"], "refused");
+        let card = newest(&shown, "permission");
+        assert_eq!(
+            json!([card["status"], card["chosen"]["label"]]),
+            json!(["allowed", "Accept 2 of 2 changes, 1 as edited"])
+        );
+        server.turn(&session, "and now?");
+        let told = format!(
+            "The user decided on this edit change by change. `a.txt` has all of its 2 changes, so do not make them again. \
+             Changes that the user edited first, as they stand in the files:\n`a.txt`:\n@@ -14,7 +14,8 @@\n{content}\n\n\
+             and now?"
+        );
+        assert_eq!(newest(&blocks(&mut server, &session), "assistant")["text"], told);
+        // And it can be taken back
+        let reverted = server.ask("bb/patch/revert", json!({ "patchId": patch["patchId"] }));
+        assert_eq!(outcome(&reverted), json!(["a.txt", "reverted", null]));
+        assert_eq!(server.read("a.txt"), lines(end));
     }
 }
 
@@ -254,7 +318,8 @@ fn decisions_survive_kill_9_and_a_part_is_then_refused_as_the_agent_is_gone() {
     let mut again = Server::start_in(Arc::clone(&server.workspace), Arc::clone(&server.state), again);
     again.shake_hands();
     // Then the next one knows it, and that nobody waits for the rest
-    assert_eq!(states(&mut again, &patch), json!(["rejected", ["accepted", "proposed"]]));
+    let wanted = json!(["rejected", ["accepted", "proposed"]]);
+    until("the ask is settled", || (states(&mut again, &patch) == wanted).then_some(()));
     let rest = json!({ "patchId": patch["patchId"], "scope": "all", "accepted": false });
     assert_eq!(again.refused("bb/patch/decide", rest)["data"]["code"], "conflict");
     assert_eq!(again.read("a.txt"), lines("\n"));

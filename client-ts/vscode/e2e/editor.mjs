@@ -196,6 +196,14 @@ export async function theme(page, name) {
   await page.locator(".quick-input-widget").waitFor({ state: "hidden" });
 }
 
+/** Opens a file of the workspace, as a user does who knows its name. */
+export async function openFile(page, name) {
+  await command(page, "Go to File...");
+  await page.locator(".quick-input-widget input").fill(name);
+  await page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().click();
+  await page.locator(".tabs-container .tab.active", { hasText: name }).waitFor();
+}
+
 /** Reloads the window as the editor does it: what is to be kept is written first. */
 export async function reload(page) {
   const loaded = page.waitForEvent("domcontentloaded");

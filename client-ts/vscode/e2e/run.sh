@@ -23,6 +23,10 @@ export BB_SERVER
 # Nobody's own engine or token takes part.
 unset BREADBOARD_API_URL BREADBOARD_API_TOKEN BREADBOARD_MODEL_TOKEN
 bash e2e/install.sh
+# The agents that tests/agents/run.sh has installed take part; where there are none, their chapter has nothing to say.
+. ../../tests/agents/installed.sh
+E2E_AGENTS=$(agents_installed)
+export E2E_AGENTS
 # The Node of the cache will do where there is none, or one that is too old for the packages.
 node -e 'process.exit(require("node:zlib").crc32 === undefined ? 1 : 0)' 2>/dev/null && command -v npm >/dev/null ||
   export PATH=$E2E_CACHE/n24/bin:$PATH

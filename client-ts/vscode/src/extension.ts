@@ -13,6 +13,8 @@ import { CreateSpecPanel, PANEL_TYPE } from "./host/create_spec_panel";
 import { Credentials } from "./host/credentials";
 import { DIFF_SCHEME, DiffDocuments, showDiff } from "./host/diffs";
 import { Remembered } from "./host/remembered";
+import { ReviewDesk } from "./host/review_desk";
+import { ReviewEditors } from "./host/review_editors";
 import { mention } from "./host/selection";
 import { ServerConnection } from "./host/server_connection";
 import { readNotify } from "./host/settings";
@@ -52,11 +54,28 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     roots: (vscode.workspace.workspaceFolders ?? []).map(({ name }) => name),
     sendWithModifier: vscode.workspace.getConfiguration("breadboard").get("sendWithModifier") === true,
   });
+  const desk = new ReviewDesk({
+    ask,
+    announced: (method) => server.announced(method),
+    changed: (patchId, chosen) => {
+      reviews.changed(patchId);
+      void vscode.commands.executeCommand("setContext", "breadboard.reviewing", desk.all().length > 0);
+      const choices = desk.get(patchId)?.choices;
+      for (const hunkId of chosen) sidebar.tellPage("page.hunkChosen", { patchId, hunkId, choice: choices?.get(hunkId) ?? "none" });
+    },
+  });
+  const reviews = new ReviewEditors({ ask, desk });
   const sidebar = new Sidebar({
     extensionUri: context.extensionUri,
     log,
     ask,
     status,
+    review: {
+      show: (sessionId, patchId, hunkId) => reviews.show(sessionId, patchId, undefined, hunkId),
+      choices: async (sessionId, patchId) =>
+        [...((await desk.open(sessionId, patchId))?.choices ?? [])].map(([id, choice]) => ({ id, choice })),
+      choose: (patchId, hunkId, choice) => desk.choose(patchId, [hunkId], choice),
+    },
     announced: (method) => server.announced(method),
     restart: () => server.restart(),
     remembered: new Remembered(
@@ -97,6 +116,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       if (method === "bb/state") {
         state = params as typeof state;
         void attention.heard(state);
+        void desk.heard(state);
       } else if ((params as { sessionId?: string }).sessionId === undefined) engine = params as typeof engine;
     }
     // The gate checks it, and says what does not fit.
@@ -123,12 +143,14 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     terminal,
     statusBar,
     sidebar,
+    reviews,
     specs,
     server.onDidChange(() => {
       const { server: now, generation } = server.status();
       if (now !== "running") {
         state = engine = undefined;
         void attention.heard(undefined);
+        void desk.heard(undefined);
       }
       draw();
       sidebar.tellStatus();
@@ -160,6 +182,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       // Not `bb/init`: it would choose what the page hears.
       const { sessions } = (await ask("bb/listSessions", {})) as Requests["bb/listSessions"]["result"];
       if (state === undefined) void attention.heard((state = { sessions }));
+      await desk.heard(state);
+      await reviews.closeStale();
       draw();
       sidebar.tellStatus();
     } catch (error) {
@@ -271,7 +295,23 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     if (picked !== undefined) await vscode.commands.executeCommand(picked.command);
   }
 
-  const commands: Record<string, () => unknown> = {
+  /** Shows the edit that waits; where several do, the one that is picked. */
+  async function reviewEdit(sessionId?: unknown, patchId?: unknown, at?: unknown, hunkId?: unknown): Promise<void> {
+    if (typeof sessionId === "string" && typeof patchId === "string")
+      return reviews.show(sessionId, patchId, typeof at === "number" ? at : undefined, typeof hunkId === "string" ? hunkId : undefined);
+    await desk.heard(state);
+    const waiting = desk.all();
+    if (waiting.length === 0) throw new Error("No proposed edit waits that can be decided change by change.");
+    const items = waiting.map((review) => ({
+      label: review.patch.files.map(({ filePath }) => filePath).join(", "),
+      ...(review.patch.rationale == null ? {} : { detail: plainly(review.patch.rationale) }),
+      review,
+    }));
+    const picked = items.length === 1 ? items[0] : await vscode.window.showQuickPick(items, { placeHolder: "Which edit?" });
+    if (picked !== undefined) await reviews.show(picked.review.sessionId, picked.review.patch.patchId);
+  }
+
+  const commands: Record<string, (...args: unknown[]) => unknown> = {
     "breadboard.open": () => sidebar.ask("page.focus"),
     "breadboard.newSession": () => sidebar.ask("page.newSession"),
     "breadboard.showSessions": () => sidebar.ask("page.showSessions"),
@@ -288,13 +328,24 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     "breadboard.clearModelToken": () => told(credentials.clear("model", server.sendToken), "The token is forgotten."),
     "breadboard.restart": () => server.restart(),
     "breadboard.showLog": () => log.show(),
+    "breadboard.reviewEdit": (...args) => reviewEdit(...args),
+    "breadboard.acceptHunk": (...args) => reviews.decide("accepted", ...words(args)),
+    "breadboard.rejectHunk": (...args) => reviews.decide("rejected", ...words(args)),
+    "breadboard.undecideHunk": (...args) => reviews.decide(undefined, ...words(args)),
+    "breadboard.nextHunk": (...args) => reviews.move(1, ...words(args)),
+    "breadboard.previousHunk": (...args) => reviews.move(-1, ...words(args)),
+    "breadboard.acceptFile": (...args) => reviews.decideFile("accepted", words(args)[0]),
+    "breadboard.rejectFile": (...args) => reviews.decideFile("rejected", words(args)[0]),
+    "breadboard.applyReview": (...args) => reviews.apply(words(args)[0]),
+    "breadboard.compareProposal": (...args) => reviews.compare(words(args)[0]),
+    "breadboard.reviewAllFiles": (...args) => reviews.compareAll(words(args)[0]),
     "breadboard.manageTrust": () => vscode.commands.executeCommand("workbench.trust.manage"),
   };
   for (const [name, run] of Object.entries(commands)) {
     context.subscriptions.push(
-      vscode.commands.registerCommand(name, async () => {
+      vscode.commands.registerCommand(name, async (...args: unknown[]) => {
         try {
-          await run();
+          await run(...args);
         } catch (error) {
           refuse(error);
         }
@@ -309,4 +360,10 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 export async function deactivate(): Promise<void> {
   await connection?.dispose();
   connection = undefined;
+}
+
+/** What a lens names with its command: a document, and a change in it. */
+function words(args: readonly unknown[]): [string | undefined, string | undefined] {
+  const word = (at: number): string | undefined => (typeof args[at] === "string" ? args[at] : undefined);
+  return [word(0), word(1)];
 }

@@ -283,7 +283,7 @@ test('R002-45: an edit of several changes is decided change by change, and sent 
       vim.api.nvim_feedkeys(key, 'mx', false)
     end
   end)
-  same(seen.asked[1].labels, { 'Allow once', 'Deny', 'Decide change by change' })
+  same(seen.asked[1].labels, { 'Allow once', 'Deny', 'Decide change by change', 'Review in the file' })
   same(shown, {
     { 'a, change 1 of 4', '@@ -1,1 +1,1 @@', '-a', '+b' },
     { 'a, change 2 of 4', '@@ -9,1 +9,1 @@', '-c', '+d' },

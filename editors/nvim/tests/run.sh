@@ -10,6 +10,7 @@ set -uo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/../../../scripts/install.sh"
+. "$here/../../../scripts/neovim.sh"
 cache=${BREADBOARD_CACHE:-$HOME/.cache/breadboard-ls-clients}
 root=$cache/nvim-root
 limit=300 # seconds the tests may take in one Neovim
@@ -22,47 +23,12 @@ export BB_SERVER
 unset BREADBOARD_API_URL BREADBOARD_API_TOKEN BREADBOARD_MODEL_TOKEN
 export NO_PROXY=127.0.0.1 no_proxy=127.0.0.1
 
-new_enough() {
-  local version
-  version=$("$1" --version 2>/dev/null | sed -n '1s/^NVIM v\([0-9]*\)\.\([0-9]*\).*/\1 \2/p')
-  [[ -n $version ]] || return 1
-  read -r major minor <<<"$version"
-  ((major > 0 || minor >= 10))
-}
-
-# Installs Debian trixie's Neovim beside the system. It runs through its own loader, so an older libc does not matter.
-install_root() {
-  can_install || {
-    echo "Neovim 0.10 or newer is not installed, and only root on Debian can install it here; give its path" >&2
-    return 1
-  }
-  local log part=$root.part.$$
-  log=$(mktemp)
-  mkdir -p "$cache"
-  {
-    { command -v mmdebstrap >/dev/null || apt_install mmdebstrap; } &&
-      mmdebstrap --mode=root --variant=apt --include=neovim,ca-certificates trixie "$part"
-  } >"$log" 2>&1 || {
-    echo "Neovim could not be installed:" >&2
-    tail -n 5 "$log" >&2
-    rm -rf "$part" "$log"
-    return 1
-  }
-  rm -f "$log"
-  mv "$part" "$root" 2>/dev/null || rm -rf "$part" # another run may have been faster
-}
-
-from_root() {
-  local loader=("$root"/usr/lib*/ld-linux-*.so.*) libraries=("$root"/usr/lib/*-linux-gnu)
-  VIMRUNTIME=$root/usr/share/nvim/runtime "${loader[0]}" --library-path "${libraries[0]}" "$root/usr/bin/nvim" "$@"
-}
-
 run_in() {
   local home code
   home=$(mktemp -d)
   # Its own HOME and XDG directories: neither the user's configuration nor his logs take part.
   BB_HOME=$home HOME=$home XDG_CONFIG_HOME=$home/xdg XDG_STATE_HOME=$home/xdg XDG_DATA_HOME=$home/xdg \
-    XDG_CACHE_HOME=$home/xdg bounded "$@" --headless -u NONE -i NONE -n -S "$here/main.lua" </dev/null
+    XDG_CACHE_HOME=$home/xdg timeout --kill-after=5 "$limit" "$@" --headless -u NONE -i NONE -n -S "$here/main.lua" </dev/null
   code=$?
   if ((code != 0)) && [[ -f $home/xdg/nvim/lsp.log ]]; then
     tail -n 20 "$home/xdg/nvim/lsp.log"
@@ -76,7 +42,7 @@ quits_in() {
   local home code agent end
   home=$(mktemp -d)
   BB_HOME=$home HOME=$home XDG_CONFIG_HOME=$home/xdg XDG_STATE_HOME=$home/xdg XDG_DATA_HOME=$home/xdg \
-    XDG_CACHE_HOME=$home/xdg bounded "$@" --headless -u NONE -i NONE -n -S "$here/quit.lua" </dev/null
+    XDG_CACHE_HOME=$home/xdg timeout --kill-after=5 "$limit" "$@" --headless -u NONE -i NONE -n -S "$here/quit.lua" </dev/null
   code=$?
   agent=$(cat "$home/agent" 2>/dev/null)
   end=$((SECONDS + 20))
@@ -93,14 +59,6 @@ quits_in() {
   return "$code"
 }
 
-# `timeout` runs programs only, and `from_root` is a function.
-bounded() {
-  export root
-  export -f from_root
-  # shellcheck disable=SC2016
-  timeout --kill-after=5 "$limit" bash -c '"$@"' bash "$@"
-}
-
 # An older Neovim than the plugin takes, with the plugin set up as the README says, is told so in one sentence.
 old_is_told() {
   local home told code=0
@@ -115,16 +73,12 @@ old_is_told() {
 
 nvims=("$@")
 if ((${#nvims[@]} == 0)); then
-  if new_enough nvim; then
-    nvims=(nvim)
-  else
-    [[ -x $root/usr/bin/nvim ]] || install_root || exit 77
-    nvims=(from_root)
-  fi
+  found=$(new_nvim "$root") || exit 77
+  nvims=("$found")
 fi
 
 passed=0 failed=0
-if [[ -z $* ]] && command -v nvim >/dev/null && ! new_enough nvim; then
+if [[ -z $* ]] && command -v nvim >/dev/null && ! nvim_is_new_enough nvim; then
   if old_is_told nvim; then
     echo "ok     D20: $(nvim --version | head -n 1) is told that it is too old"
   else

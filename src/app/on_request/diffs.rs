@@ -44,8 +44,9 @@ impl App {
         };
         match WorkspacePath::parse(&file_path) {
             Ok(path) if !path.is_root() => {
-                let left = self.side(&session_id, before);
-                match left.and_then(|left| Ok((left, self.side(&session_id, after)?))) {
+                let of = FileOfPatch { path: path.as_str(), root: params.root.as_deref() };
+                let left = self.side(&session_id, before, of);
+                match left.and_then(|left| Ok((left, self.side(&session_id, after, of)?))) {
                     Ok((left, right)) => {
                         let root = self.root_of(&session_id, params.root);
                         let purpose = DiffFor::Comparison { right, reply };
@@ -76,10 +77,13 @@ impl App {
         reply: Reply<TextDocumentResult>,
     ) {
         match DiffDocument::parse(&params.uri) {
-            Ok(document) => match self.known(&document.session_id) {
-                Ok(_) => match self.side(&document.session_id, document.reference) {
+            Ok(DiffDocument { session_id, root, path, reference }) => match self.known(&session_id) {
+                Ok(_) => match self.side(
+                    &session_id,
+                    reference,
+                    FileOfPatch { path: path.as_str(), root: root.as_deref() },
+                ) {
                     Ok(left) => {
-                        let DiffDocument { session_id, root, path, .. } = document;
                         let root = self.root_of(&session_id, root);
                         let purpose = DiffFor::Document { reply };
                         let job = DiffJob { client, session_id, root, path, left, purpose };
@@ -159,9 +163,14 @@ impl App {
         }
     }
 
-    fn side(&mut self, session_id: &str, reference: Reference) -> Result<DiffSide, CodedError> {
+    fn side(
+        &mut self,
+        session_id: &str,
+        reference: Reference,
+        of: FileOfPatch<'_>,
+    ) -> Result<DiffSide, CodedError> {
         let found = match &reference {
-            Reference::Patch(patch_id) => Found::Patch(self.patch(session_id, patch_id)?),
+            Reference::Patch(patch_id) => Found::Patch(self.patch(session_id, patch_id, of)?),
             Reference::Disk
             | Reference::Buffer
             | Reference::Git(_)
@@ -171,8 +180,14 @@ impl App {
         Ok(DiffSide { reference, found })
     }
 
-    /// What the journal says of a patch: its block names the event, and the event has the whole diff.
-    fn patch(&mut self, session_id: &str, patch_id: &str) -> Result<PatchText, CodedError> {
+    /// What the journal says of a patch: its block names the event, and the event has the whole diff. An edit that was proposed
+    /// without one stands in the ledger.
+    fn patch(
+        &mut self,
+        session_id: &str,
+        patch_id: &str,
+        of: FileOfPatch<'_>,
+    ) -> Result<PatchText, CodedError> {
         self.load(session_id)?;
         let id = patch_block_id(patch_id);
         let changed = self
@@ -192,11 +207,10 @@ impl App {
                 format!("The session has no patch `{}`; choose one that it proposed.", short(patch_id)),
             )
         };
-        let params = EventBodyParams {
-            session_id: Some(session_id.to_owned()),
-            tab_id: None,
-            seq: seq.ok_or_else(unknown)?,
+        let Some(seq) = seq else {
+            return self.proposed_text(session_id, patch_id, of).ok_or_else(unknown);
         };
+        let params = EventBodyParams { session_id: Some(session_id.to_owned()), tab_id: None, seq };
         let event: Value =
             serde_json::from_str(self.event_body(&params)?.event.get()).map_err(|_| unknown())?;
         let text = |name: &str| event["payload"].get(name).and_then(Value::as_str).map(str::to_owned);
@@ -207,6 +221,14 @@ impl App {
             base_hash: text("base_hash"),
         })
     }
+}
+
+/// Which file of a patch is meant.
+#[derive(Clone, Copy)]
+pub(super) struct FileOfPatch<'a> {
+    pub(super) path: &'a str,
+    /// Name of its folder, where several are open.
+    pub(super) root: Option<&'a str>,
 }
 
 fn reference(given: Option<&str>, default: &str) -> Result<Reference, CodedError> {

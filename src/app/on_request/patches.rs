@@ -9,20 +9,22 @@ use crate::app::client::ClientId;
 use crate::app::edits::untrusted;
 use crate::app::inbox::Reply;
 use crate::app::patches::{PatchWrite, WriteStep};
+use crate::app::ports::PatchText;
 use crate::app::record::{Ask, Settler};
 use crate::app::state::App;
 use crate::domain::approval::{
-    ConflictSides, Decided, Decision, FileOutcome, HunkState, HunkWay, NotDecided, PermissionAsk,
+    ConflictSides, Decided, Decision, FileOutcome, HunkState, HunkWay, NotDecided, NotEdited, PermissionAsk,
     PermissionStatus, Proposal, ProposedFile, ProposedHunk,
 };
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::diff::changed_lines;
 use crate::domain::edits::patch;
-use crate::domain::shown::{Kind, show};
+use crate::domain::shown::{Kind, reveal, show};
 use crate::protocol::patch::*;
 use crate::protocol::request::ApprovePermissionParams;
 
 use super::approvals::Settling;
+use super::diffs::FileOfPatch;
 
 impl App {
     pub(in crate::app) fn patch_list(
@@ -189,7 +191,11 @@ impl App {
         }
         let Some(proposal) = ask.proposal.as_mut() else { return Err(unknown_patch()) };
         let root = params.root.as_deref();
-        for OneDecision { meant, accepted, reason } in decisions {
+        for OneDecision { meant, accepted, reason, content } in decisions {
+            if let (Meant::Hunk(id), Some(content)) = (&meant, content) {
+                let revealed = reveal(content).ok_or_else(|| edited_badly("A mark in it cannot be read."))?;
+                proposal.edit(id, &revealed).map_err(not_edited)?;
+            }
             let taken = match meant {
                 Meant::All => proposal.decide(Decided::All, accepted, reason),
                 Meant::File(path) => proposal.decide(Decided::File { path, root }, accepted, reason),
@@ -200,10 +206,7 @@ impl App {
                 }
             };
             taken.map_err(|why| match why {
-                NotDecided::Unknown => CodedError::new(
-                    ErrorCode::NotFound,
-                    "This edit has no such file or change; look at it again and decide on what it has.",
-                ),
+                NotDecided::Unknown => unknown_change(),
                 NotDecided::Twice => decided_before(),
             })?;
         }
@@ -275,6 +278,22 @@ impl App {
         of_patch.next().ok_or_else(unknown_patch)
     }
 
+    /// The diff of one file of an edit, as it was proposed or as the user edited it.
+    pub(super) fn proposed_text(
+        &mut self,
+        session_id: &str,
+        patch_id: &str,
+        of: FileOfPatch<'_>,
+    ) -> Option<PatchText> {
+        let ask = self.ask_of_patch(session_id, patch_id).ok()?;
+        let is_it = |file: &&ProposedFile| {
+            file.file_path == of.path && (of.root.is_none() || file.root.as_deref() == of.root)
+        };
+        let file = ask.proposal.as_ref()?.files.iter().find(is_it)?;
+        let diff = file.hunks.iter().map(|hunk| hunk.diff.as_str()).collect();
+        Some(PatchText { diff, file_path: file.file_path.clone(), base_hash: None })
+    }
+
     /// Every request of a session with an edit that can be decided by hunk, oldest first.
     fn asks_of(&mut self, session_id: &str) -> Result<Vec<Ask>, CodedError> {
         self.flush(session_id);
@@ -298,11 +317,13 @@ struct OneDecision<'a> {
     meant: Meant<'a>,
     accepted: bool,
     reason: Option<&'a str>,
+    /// What is made in place of a hunk that is accepted.
+    content: Option<&'a str>,
 }
 
 /// The decisions of a request, in order.
 fn decisions(params: &PatchDecideParams) -> Result<Vec<OneDecision<'_>>, CodedError> {
-    let one = |meant| OneDecision { meant, accepted: params.accepted, reason: None };
+    let one = |meant| OneDecision { meant, accepted: params.accepted, reason: None, content: None };
     let file = || {
         params.file_path.as_deref().ok_or_else(|| {
             CodedError::new(ErrorCode::InvalidParams, "A decision on a file needs the path of the file.")
@@ -318,6 +339,7 @@ fn decisions(params: &PatchDecideParams) -> Result<Vec<OneDecision<'_>>, CodedEr
                     meant: Meant::Hunk(hunk.id.as_str()),
                     accepted: hunk.accepted,
                     reason: hunk.reason.as_deref(),
+                    content: hunk.content.as_deref().filter(|_| hunk.accepted),
                 })
                 .collect()),
             None => Ok(vec![one(Meant::OnlyHunkOf(file()?))]),
@@ -455,6 +477,7 @@ fn shown_hunk(file: &ProposedFile, hunk: &ProposedHunk) -> Option<PatchHunkState
         content: String::new(),
         state: hunk.state,
         reason: hunk.reason.clone(),
+        edited: hunk.edited,
     };
     if hunk.diff.is_empty() {
         return Some(shown);
@@ -474,6 +497,25 @@ fn unknown_patch() -> CodedError {
         ErrorCode::NotFound,
         "There is no edit of this name that can be decided change by change; look at the list of them again.",
     )
+}
+
+fn unknown_change() -> CodedError {
+    CodedError::new(
+        ErrorCode::NotFound,
+        "This edit has no such file or change; look at it again and decide on what it has.",
+    )
+}
+
+fn not_edited(why: NotEdited) -> CodedError {
+    match why {
+        NotEdited::Unknown => unknown_change(),
+        NotEdited::Decided => decided_before(),
+        NotEdited::Unreadable(why) => edited_badly(why),
+    }
+}
+
+fn edited_badly(why: &str) -> CodedError {
+    CodedError::new(ErrorCode::InvalidParams, format!("The change cannot be made as it was edited. {why}"))
 }
 
 fn decided_before() -> CodedError {

@@ -147,7 +147,7 @@ impl App {
             accepted,
             file_path,
             root: argument["root"].as_str().map(str::to_owned),
-            hunks: hunk.map(|id| vec![HunkDecision { id, accepted, reason: None }]),
+            hunks: hunk.map(|id| vec![HunkDecision { id, accepted, reason: None, content: None }]),
             digest: Some(waits.ask.permission.digest.clone()),
         };
         let (reply, mut decided) = Reply::new();

@@ -8,7 +8,7 @@ use super::super::client::Incoming;
 use super::super::client::Refusal;
 use super::super::render::{Choice, choices};
 use super::super::terminal::{Tone, marked, visible_code, visible_line};
-use super::hunk_review::{self, has_parts};
+use super::hunk_review::parts;
 use super::turn::{AskEnded, AskTurn, Open};
 use crate::domain::approval::{Decision, Permission, PermissionStatus};
 use crate::protocol::permission::PermissionGetResult;
@@ -16,8 +16,18 @@ use crate::protocol::permission::PermissionGetResult;
 /// Permissions that wait for the user. An engine that asks for more at once gets a denial for the rest.
 const WAITING: usize = 64;
 
-/// The key that takes an edit apart.
-const PARTS: &str = "s";
+/// The key that takes an edit of several changes apart, and the one that edits the only change of another.
+const PARTS: [(&str, &str); 2] =
+    [("s", "Decide change by change"), ("e", "Edit the change, and make it as edited")];
+
+/// Which of them there is.
+fn parts_key(pending: &Permission) -> Option<(&'static str, &'static str)> {
+    match parts(pending) {
+        0 => None,
+        1 => Some(PARTS[1]),
+        _ => Some(PARTS[0]),
+    }
+}
 
 impl AskTurn {
     /// A permission came: it is put to the user in its turn, or denied when there is none.
@@ -106,8 +116,8 @@ impl AskTurn {
     /// typed for something else.
     pub(super) fn put_question(&mut self) {
         let text = match &self.open {
-            Some(Open::Decision(pending)) => question(&choices(pending), has_parts(pending)),
-            Some(Open::Hunk(_)) => hunk_review::question(),
+            Some(Open::Decision(pending)) => question(&choices(pending), parts_key(pending)),
+            Some(Open::Hunk(review)) => review.question(),
             Some(Open::Trust(..) | Open::TrustForParts(_) | Open::TrustForPrompt) => {
                 let shown = visible_code(&self.workspace.to_string_lossy()).into_owned();
                 format!("Trust this folder ({shown})? [y/N]")
@@ -191,15 +201,15 @@ impl AskTurn {
     /// What was typed to a permission. The same question stays open after a word that is no answer, another one where the
     /// folder is not trusted yet.
     fn decision_typed(&mut self, pending: Permission, word: Option<&str>) -> Result<(), AskEnded> {
-        let (choices, has_parts) = (choices(&pending), has_parts(&pending));
-        if has_parts && word == Some(PARTS) {
+        let (choices, parts) = (choices(&pending), parts_key(&pending));
+        if parts.is_some_and(|(key, _)| word == Some(key)) {
             return self.take_apart(pending);
         }
         let chosen = match word {
             Some(word) => match chosen(&choices, word) {
                 Some(choice) => choice,
                 None => {
-                    let keys = keys(&choices, has_parts);
+                    let keys = keys(&choices, parts);
                     let typed = if word.is_empty() { "nothing".to_owned() } else { visible_line(word, 20) };
                     self.say(Tone::Warn, &format!("{typed} is no answer; type one of {keys}."));
                     self.open = Some(Open::Decision(pending));
@@ -254,17 +264,17 @@ impl AskTurn {
 }
 
 /// The answers, a line each, and the keys.
-fn question(choices: &[Choice], has_parts: bool) -> String {
+fn question(choices: &[Choice], parts: Option<(&str, &str)>) -> String {
     let mut lines: String =
         choices.iter().map(|choice| format!("  {:>2}  {}\n", choice.key, choice.label)).collect();
-    if has_parts {
-        lines.push_str(&format!("  {PARTS:>2}  Decide change by change\n"));
+    if let Some((key, label)) = parts {
+        lines.push_str(&format!("  {key:>2}  {label}\n"));
     }
-    format!("{lines}Answer ({}):", keys(choices, has_parts))
+    format!("{lines}Answer ({}):", keys(choices, parts))
 }
 
-fn keys(choices: &[Choice], has_parts: bool) -> String {
-    let parts = has_parts.then_some(PARTS);
+fn keys(choices: &[Choice], parts: Option<(&str, &str)>) -> String {
+    let parts = parts.map(|(key, _)| key);
     choices.iter().map(|choice| choice.key.as_str()).chain(parts).collect::<Vec<_>>().join(", ")
 }
 

@@ -3,12 +3,15 @@
 //! Owns what is asked and sent, and that nothing is accepted by silence. Never writes a file: the server does, once all of it is
 //! decided.
 
+use std::time::Instant;
+
 use serde_json::{Value, json};
 
-use super::super::client::Refusal;
+use super::super::client::{Incoming, Refusal};
 use super::super::terminal::{Tone, marked, visible_line};
-use super::hunk_review::{HunkReview, Typed, keys};
-use super::turn::{AskEnded, AskTurn, Open};
+use super::hunk_editor;
+use super::hunk_review::{HunkReview, Typed};
+use super::turn::{AFTERWORD, AskEnded, AskTurn, Open};
 use crate::domain::approval::{FileOutcome, Permission};
 use crate::protocol::patch::{PatchFilesResult, PatchGetResult};
 
@@ -33,7 +36,8 @@ impl AskTurn {
         match patch {
             Ok(result) if result.patch.digest == pending.digest => {
                 let review = HunkReview::new(pending, result.patch);
-                return self.ask_hunk(review);
+                // The only one is on the screen already, and was to be edited.
+                return if review.count() == 1 { self.edit_hunk(review) } else { self.ask_hunk(review) };
             }
             Ok(_) => self
                 .say(Tone::Warn, "this edit is another one by now, so it is not decided change by change."),
@@ -61,14 +65,42 @@ impl AskTurn {
             self.outcome.unanswered = true;
             return self.decide(review.permission, None);
         };
-        if let Typed::NoAnswer = review.typed(word) {
-            let typed = if word.is_empty() { "nothing".to_owned() } else { visible_line(word, 20) };
-            self.say(Tone::Warn, &format!("{typed} is no answer; type one of {}.", keys()));
-            self.open = Some(Open::Hunk(Box::new(review)));
-            self.put_question();
-            return Ok(());
+        match review.typed(word) {
+            Typed::Taken => return self.hunk_taken(review),
+            Typed::Edit => return self.edit_hunk(review),
+            Typed::Help => {
+                let help = review.help();
+                self.say(Tone::Dim, &help);
+            }
+            Typed::Nowhere => self.say(Tone::Warn, "there is no other change there."),
+            Typed::NoAnswer => {
+                let typed = if word.is_empty() { "nothing".to_owned() } else { visible_line(word, 20) };
+                self.say(Tone::Warn, &format!("{typed} is no answer; type one of these:\n{}", review.help()));
+            }
         }
-        if review.at().is_some() {
+        self.open = Some(Open::Hunk(Box::new(review)));
+        self.put_question();
+        Ok(())
+    }
+
+    /// The person changes the change in an editor; what comes of it is made.
+    fn edit_hunk(&mut self, mut review: HunkReview) -> Result<(), AskEnded> {
+        let text = review.to_edit().unwrap_or_default();
+        let edited = hunk_editor::edit(&text, &self.keyboard);
+        let taken = edited.and_then(|text| review.edited(&text).map_err(str::to_owned));
+        match taken {
+            Ok(true) => return self.hunk_taken(review),
+            Ok(false) => self.say(Tone::Dim, "nothing was changed."),
+            Err(why) => self.say(Tone::Warn, &marked(&why)),
+        }
+        self.open = Some(Open::Hunk(Box::new(review)));
+        self.put_question();
+        Ok(())
+    }
+
+    /// The next change, or all of them to the server.
+    fn hunk_taken(&mut self, review: HunkReview) -> Result<(), AskEnded> {
+        if !review.is_decided() {
             return self.ask_hunk(review);
         }
         if self.trusted || !review.accepts() {
@@ -84,7 +116,7 @@ impl AskTurn {
 
     /// Sends what was decided of every change.
     pub(super) fn decide_parts(&mut self, review: HunkReview) -> Result<(), AskEnded> {
-        let HunkReview { permission, patch, decided } = review;
+        let (permission, patch, decided) = review.decisions();
         let params = json!({
             "sessionId": self.session_id,
             "patchId": patch.patch_id,
@@ -124,6 +156,21 @@ impl AskTurn {
                 | FileOutcome::Rejected
                 | FileOutcome::Pending
                 | FileOutcome::Reverted => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What became of the files of an edit that was decided change by change is said, also where the turn was over first.
+    pub(super) fn hear_what_was_made(&mut self) -> Result<(), AskEnded> {
+        let until = Instant::now() + AFTERWORD;
+        while !self.parts.is_empty()
+            && let Some(incoming) = self.client.next(Some(until))
+        {
+            if let Incoming::Answer { id, outcome } = incoming
+                && let Some(permission) = self.parts.remove(&id)
+            {
+                self.parts_decided(permission, outcome)?;
             }
         }
         Ok(())

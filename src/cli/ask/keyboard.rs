@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, Read};
+use std::process::Stdio;
 use std::sync::Arc;
 
 use super::super::terminal::Terminal;
@@ -36,6 +37,14 @@ impl Keyboard {
     /// Whether somebody can be asked.
     pub(super) fn is_there(&self) -> bool {
         !matches!(self, Self::Nobody)
+    }
+
+    /// The terminal for another program, where that is not stdin itself.
+    pub(super) fn handle(&self) -> Option<Stdio> {
+        match self {
+            Self::Terminal(file) => file.try_clone().ok().map(Stdio::from),
+            Self::Stdin | Self::Nobody => None,
+        }
     }
 
     /// Waits for a line; `None` at the end, or where nobody can be asked.

@@ -33,7 +33,7 @@ use crate::protocol::request::ConnectionStatus;
 const CONTINUE: &str = "Continue where you stopped.";
 
 /// How long a session may take to end after its engine said that it failed; that is said at once, where it is so.
-const AFTERWORD: Duration = Duration::from_secs(2);
+pub(super) const AFTERWORD: Duration = Duration::from_secs(2);
 
 /// Said where what waits cannot be asked about.
 const WAITS: &str = "This session waits for an answer, and nobody can be asked here; answer it in an editor, or run `ask --continue` in a terminal.";
@@ -264,6 +264,7 @@ impl AskTurn {
                 prompt = Some(self.prompt(question)?);
             }
         }
+        self.hear_what_was_made()?;
         if self.failed_at_engine {
             self.hear_the_end()?;
         }

@@ -107,10 +107,7 @@ impl FileChange {
     /// One text in place of another. `old` is `None` for a file that does not exist yet.
     pub fn of_texts(path: &str, old: Option<&str>, new: &str) -> Self {
         let change = if old.is_none() { ChangeKind::Create } else { ChangeKind::Modify };
-        let old = old.unwrap_or_default();
-        let short = old.len() + new.len() <= COMPARED;
-        let diff = if short { diff_body(old, new) } else { replacing_body(old, new) };
-        Self::untold(path, change).with_diff(diff)
+        Self::untold(path, change).with_diff(compared(0, old.unwrap_or_default(), new))
     }
 
     /// A part of a file in place of another part. `old` is `None` where the file does not exist yet.
@@ -119,6 +116,11 @@ impl FileChange {
         let counts_in = Some(plain_hash(old));
         let (old, new) = cut_out(old, new);
         Self { counts_in, ..Self::of_texts(path, Some(&old), &new) }
+    }
+
+    /// Lines of a file in place of others, of which the first is this one, from 1.
+    pub fn of_lines(path: &str, first: u64, old: &str, new: &str) -> Self {
+        Self::untold(path, ChangeKind::Modify).with_diff(compared(first.saturating_sub(1), old, new))
     }
 
     /// A whole new text for a file, where nobody told what stands there now, if anything.
@@ -206,5 +208,14 @@ impl FileChange {
         change(&mut self.file_path);
         self.old_path.iter_mut().for_each(&mut *change);
         self.diff.iter_mut().for_each(&mut *change);
+    }
+}
+
+/// The change from one text to another, under so many lines of the file.
+fn compared(above: u64, old: &str, new: &str) -> String {
+    if old.len() + new.len() <= COMPARED {
+        diff_body(above, old, new)
+    } else {
+        replacing_body(above, old, new)
     }
 }

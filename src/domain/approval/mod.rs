@@ -23,7 +23,7 @@ pub(crate) use chosen::{ChosenOption, ChosenRule};
 pub(crate) use file_edit::{BaseFile, FileEdit, HunkWay, NotMade};
 pub(crate) use form::InputForm;
 pub(crate) use narrow::{RuleRefusal, narrowed};
-pub(crate) use proposal::{Decided, NotDecided, Proposal};
+pub(crate) use proposal::{Decided, NotDecided, NotEdited, Proposal};
 pub(crate) use proposed_file::{
     ConflictSides, FileMode, FileOutcome, HunkPart, HunkState, ProposedFile, ProposedHunk,
 };

@@ -5,8 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::proposed_file::{HunkPart, HunkState, ProposedFile, ProposedHunk};
+use super::proposed_file::{HunkPart, HunkState, ProposedFile, ProposedHunk, read_hunks};
 use super::subject::{Action, Subject};
+use crate::domain::edits::diff::hunk_body;
 
 /// An edit of an engine, in its own characters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,9 +83,10 @@ impl Proposal {
         self.hunks().all(|hunk| hunk.state != HunkState::Proposed)
     }
 
-    /// Whether every hunk was accepted.
+    /// Whether every hunk was accepted as its engine proposed it.
     pub(crate) fn is_all(&self) -> bool {
-        self.hunks().all(|hunk| matches!(hunk.state, HunkState::Accepted | HunkState::Applied))
+        self.hunks()
+            .all(|hunk| matches!(hunk.state, HunkState::Accepted | HunkState::Applied) && !hunk.edited)
     }
 
     /// Whether every hunk was rejected.
@@ -134,6 +136,24 @@ impl Proposal {
         Ok(())
     }
 
+    /// Puts what the user made of a hunk in its place: `lines` with their ` `, `-` or `+`. What is there before stays as it
+    /// was proposed, since it says where the hunk belongs. Nothing is decided by this.
+    pub(crate) fn edit(&mut self, id: &str, lines: &str) -> Result<(), NotEdited> {
+        let mut hunks = self.files.iter_mut().flat_map(|file| &mut file.hunks);
+        let hunk = hunks.find(|hunk| hunk.id == id).ok_or(NotEdited::Unknown)?;
+        let lines_of = (hunk.part == HunkPart::Lines).then(|| read_hunks(&hunk.diff)).flatten();
+        let proposed = lines_of.and_then(|mut hunks| hunks.pop()).ok_or(NotEdited::Unknown)?;
+        let edited = proposed.edited(lines).map_err(NotEdited::Unreadable)?;
+        if edited.lines == proposed.lines {
+            return Ok(());
+        }
+        if hunk.state != HunkState::Proposed {
+            return Err(NotEdited::Decided);
+        }
+        (hunk.diff, hunk.edited) = (hunk_body(&edited), true);
+        Ok(())
+    }
+
     /// Every hunk that waits, decided alike: the request was answered as a whole.
     pub(crate) fn settle(&mut self, accepted: bool) {
         // Nothing of it can be decided twice: only what waits is touched.
@@ -146,8 +166,20 @@ impl Proposal {
             .hunks()
             .filter(|hunk| matches!(hunk.state, HunkState::Accepted | HunkState::Applied))
             .count();
-        ProposalCounts { accepted, hunks: self.hunks().count() }
+        let edited = self.hunks().filter(|hunk| hunk.edited).count();
+        ProposalCounts { accepted, edited, hunks: self.hunks().count() }
     }
+}
+
+/// Why what the user made of a hunk was not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NotEdited {
+    /// There is no such hunk.
+    Unknown,
+    /// It was decided before.
+    Decided,
+    /// One sentence: it is no hunk, or one of another place.
+    Unreadable(&'static str),
 }
 
 /// How many hunks were accepted.
@@ -155,6 +187,8 @@ impl Proposal {
 pub(crate) struct ProposalCounts {
     /// Those that were.
     pub accepted: usize,
+    /// Those that the user changed first.
+    pub edited: usize,
     /// All of them.
     pub hunks: usize,
 }

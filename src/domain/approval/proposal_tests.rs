@@ -46,7 +46,7 @@ fn r002_45_a_decision_is_on_all_on_a_file_or_on_a_hunk_and_the_first_one_counts(
     proposed.settle(true);
     assert_eq!(states(&proposed), [Accepted, Rejected, Accepted]);
     assert!(proposed.is_decided() && !proposed.is_all() && !proposed.is_none());
-    assert_eq!(proposed.counts(), ProposalCounts { accepted: 2, hunks: 3 });
+    assert_eq!(proposed.counts(), ProposalCounts { accepted: 2, edited: 0, hunks: 3 });
     // And a file is one outcome
     assert_eq!(proposed.files[0].outcome(), FileOutcome::Pending);
     proposed.files[0].is_applied(Some("sha256:1"));
@@ -55,6 +55,77 @@ fn r002_45_a_decision_is_on_all_on_a_file_or_on_a_hunk_and_the_first_one_counts(
         proposed.files.iter().map(ProposedFile::outcome).collect::<Vec<_>>(),
         [FileOutcome::Partly, FileOutcome::Conflict]
     );
+}
+
+/// A text with what was accepted of a file, or without what stands in it.
+fn done(file: &ProposedFile, way: HunkWay, text: &str) -> String {
+    let base = BaseFile { text: Ok(text.to_owned()), hash: content_hash(text.as_bytes()) };
+    match file.edit(way, Some(&base)) {
+        Ok(FileEdit::Text { text, .. }) => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn r002_45_a_hunk_that_the_user_changes_is_made_as_changed_and_is_not_the_engines_any_more() {
+    // Given
+    let mut proposed = three_hunks();
+    let ids: Vec<String> = proposed.hunks().map(|hunk| hunk.id.clone()).collect();
+    let lines = |new: &str| format!(" 1\n-2\n{new} 3\n 4\n 5\n");
+    // When one is changed, then it keeps its name and its place
+    assert_eq!(proposed.edit(&ids[0], &lines("+zwei\n+due\n")), Ok(()));
+    proposed.settle(true);
+    assert_eq!(proposed.hunks().map(|hunk| hunk.id.clone()).collect::<Vec<_>>(), ids);
+    assert!(proposed.is_decided() && !proposed.is_all());
+    assert_eq!(proposed.counts(), ProposalCounts { accepted: 3, edited: 1, hunks: 3 });
+    let made = OLD.replace("2\n3\n", "zwei\ndue\n3\n").replace("18\n", "eighteen\n");
+    assert_eq!(done(&proposed.files[0], HunkWay::In, OLD), made);
+    // And it comes back as it was made
+    proposed.files[0].is_applied(None);
+    assert_eq!(done(&proposed.files[0], HunkWay::Out, &made), OLD);
+    // And what was decided is changed no more, and what was not changed is the engine's
+    assert_eq!(proposed.edit(&ids[0], &lines("+x\n")), Err(NotEdited::Decided));
+    let mut same = three_hunks();
+    assert_eq!(same.edit(&ids[0], &lines("+two\n")), Ok(()));
+    assert_eq!(same, three_hunks());
+    assert_eq!(same.edit("z", &lines("+x\n")), Err(NotEdited::Unknown));
+}
+
+#[test]
+fn a_hunk_that_was_changed_into_no_hunk_of_its_place_is_refused() {
+    let mut proposed = three_hunks();
+    let id = proposed.files[0].hunks[0].id.clone();
+    for no in [
+        "",
+        "\n",
+        " 1\n-2\n+two\n 3\n 4\n",
+        " 1\n-2\n+two\n 3\n 4\n 6\n",
+        " 1\n 2\n 3\n 4\n 5\n",
+        " 1\n-2\n+two\n 3\n 4\n 5\n@@ -9,1 +9,1 @@\n-9\n+nine\n",
+    ] {
+        assert!(matches!(proposed.edit(&id, no), Err(NotEdited::Unreadable(_))), "{no:?}");
+    }
+    assert_eq!(proposed, three_hunks());
+    // A blank context line may have lost its space, and a line that goes may stay after all
+    let kept = proposal(vec![FileChange::of_texts("a", Some("a\n\nb\n"), "A\n\nB\n")]);
+    let id = kept.files[0].hunks[0].id.clone();
+    let mut kept = kept;
+    assert_eq!(kept.edit(&id, "-a\n+A\n\n b\n"), Ok(()));
+    kept.settle(true);
+    assert_eq!(done(&kept.files[0], HunkWay::In, "a\n\nb\n"), "A\n\nb\n");
+}
+
+#[test]
+fn what_the_user_types_into_a_hunk_has_the_line_ends_of_its_file() {
+    let old = OLD.replace('\n', "\r\n");
+    let mut proposed =
+        proposal(vec![FileChange::of_texts("a", Some(&old), &old.replace("2\r\n3", "two\r\n3"))]);
+    let id = proposed.files[0].hunks[0].id.clone();
+    // An editor of the user may have written the hunk with either.
+    assert_eq!(proposed.edit(&id, " 1\n-2\n+zwei\n+due\n 3\r\n 4\n 5\n"), Ok(()));
+    proposed.settle(true);
+    let made = done(&proposed.files[0], HunkWay::In, &old);
+    assert_eq!(made, old.replace("2\r\n3", "zwei\r\ndue\r\n3"));
 }
 
 #[test]

@@ -77,6 +77,9 @@ pub(crate) struct ProposedHunk {
     /// Why, in the user's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The user changed it before it was accepted: `diff` is what the user made of the engine's hunk.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub edited: bool,
 }
 
 /// Both sides of a change that does not fit its file. Nothing of either is lost.
@@ -209,7 +212,14 @@ impl ProposedFile {
             nth += 1;
             id = self.hunk_id(part, lines, nth);
         }
-        self.hunks.push(ProposedHunk { id, part, diff, state: HunkState::Proposed, reason: None });
+        self.hunks.push(ProposedHunk {
+            id,
+            part,
+            diff,
+            state: HunkState::Proposed,
+            reason: None,
+            edited: false,
+        });
     }
 
     /// Of the file and the lines that change and stay, and not of the line numbers, which others move.
@@ -354,7 +364,7 @@ impl ProposedFile {
 }
 
 /// The hunks of a diff of one file. `None`: it is of several, or none.
-fn read_hunks(diff: &str) -> Option<Vec<Hunk>> {
+pub(super) fn read_hunks(diff: &str) -> Option<Vec<Hunk>> {
     if diff.is_empty() {
         return Some(Vec::new());
     }

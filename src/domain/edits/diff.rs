@@ -55,18 +55,20 @@ pub(crate) fn cut_out<'a>(old: &'a str, new: &'a str) -> (Cow<'a, str>, Cow<'a, 
     (ended(old), ended(new))
 }
 
-/// The hunks of two texts, one below the other, without the lines that name the file.
-pub(crate) fn diff_body(old: &str, new: &str) -> String {
+/// The hunks of two texts, one below the other, without the lines that name the file. So many lines of the file stand above the
+/// texts.
+pub(crate) fn diff_body(above: u64, old: &str, new: &str) -> String {
     let input = InternedInput::new(old, new);
     let mut body = String::new();
     for hunk in hunks(&input, &changes(&input).changes) {
-        write_hunk(&mut body, &hunk);
+        let (old_start, new_start) = (hunk.old_start + above, hunk.new_start + above);
+        write_hunk(&mut body, &PatchHunk { old_start, new_start, ..hunk });
     }
     body
 }
 
 /// The same as one hunk that takes the whole old text out and puts the whole new one in, without comparing them.
-pub(crate) fn replacing_body(old: &str, new: &str) -> String {
+pub(crate) fn replacing_body(above: u64, old: &str, new: &str) -> String {
     let mut content = String::with_capacity(old.len() + new.len());
     let mut lines = |mark, text: &str| {
         let mut count = 0;
@@ -78,7 +80,7 @@ pub(crate) fn replacing_body(old: &str, new: &str) -> String {
     };
     let (old_lines, new_lines) = (lines('-', old), lines('+', new));
     let mut body = String::new();
-    let (old_start, new_start) = (u64::from(old_lines > 0), u64::from(new_lines > 0));
+    let (old_start, new_start) = (above + u64::from(old_lines > 0), above + u64::from(new_lines > 0));
     write_hunk(&mut body, &PatchHunk { old_start, old_lines, new_start, new_lines, content });
     body
 }
@@ -284,10 +286,10 @@ mod tests {
 
     #[test]
     fn a_text_that_is_too_long_to_compare_is_taken_out_and_put_in_whole() {
-        let body = replacing_body("a\nb\n", "a\nc");
+        let body = replacing_body(0, "a\nb\n", "a\nc");
         assert_eq!(body, "@@ -1,2 +1,2 @@\n-a\n-b\n+a\n+c\n\\ No newline at end of file\n");
         assert_eq!(changed_lines(&body), (2, 2));
-        assert_eq!(replacing_body("", "a\n"), "@@ -0,0 +1,1 @@\n+a\n");
+        assert_eq!(replacing_body(0, "", "a\n"), "@@ -0,0 +1,1 @@\n+a\n");
     }
 
     #[test]

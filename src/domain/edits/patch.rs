@@ -83,6 +83,40 @@ impl Hunk {
         self.lines.iter().filter(|line| line.kind != LineKind::Added)
     }
 
+    /// The hunk that a person made of this one, from its lines with their ` `, `-` or `+`. What must be there before stays:
+    /// it says where the hunk belongs. An `Err` is one sentence.
+    pub(crate) fn edited(&self, lines: &str) -> Result<Self, &'static str> {
+        let old_lines = self.old_lines().count();
+        let header = format!("@@ -{},{old_lines} +{},1 @@\n", self.old_start, self.new_start);
+        let mut files = parse(&format!("{header}{lines}")).map_err(|_| NO_HUNK)?;
+        let mut edited = match files.as_mut_slice() {
+            [FilePatch { hunks, .. }] if hunks.len() == 1 => hunks.pop().ok_or(NO_HUNK)?,
+            _ => return Err(NO_HUNK),
+        };
+        let crlf = self.lines.iter().all(|line| !line.text.ends_with('\n') || line.text.ends_with("\r\n"));
+        let before: Vec<&str> = self.old_lines().map(|line| line.text.as_str()).collect();
+        let mut at = 0;
+        for line in &mut edited.lines {
+            if line.kind != LineKind::Added {
+                let was = before.get(at).ok_or(OTHER_PLACE)?;
+                if bare(was) != bare(&line.text) {
+                    return Err(OTHER_PLACE);
+                }
+                (*was).clone_into(&mut line.text);
+                at += 1;
+            } else if crlf && line.text.ends_with('\n') && !line.text.ends_with("\r\n") {
+                line.text.insert(line.text.len() - 1, '\r');
+            }
+        }
+        if at != before.len() {
+            return Err(OTHER_PLACE);
+        }
+        if edited.lines.iter().all(|line| line.kind == LineKind::Context) {
+            return Err(NOTHING_CHANGED);
+        }
+        Ok(edited)
+    }
+
     /// The hunk that takes this one back.
     pub fn reversed(self) -> Self {
         let turned = |line: HunkLine| HunkLine {
@@ -100,6 +134,11 @@ impl Hunk {
         }
     }
 }
+
+const NO_HUNK: &str =
+    "It is no change any more: each line must begin with a space, `-` or `+`, without a second `@@` line.";
+const OTHER_PLACE: &str = "The lines that begin with a space or `-` must stay as they were, since they say where the change belongs; make a `-` a space to keep its line.";
+const NOTHING_CHANGED: &str = "It changes nothing any more; leave it out instead.";
 
 /// Reads a unified diff. An `Err` is one sentence: there is no change in it, or a hunk header cannot be read.
 pub fn parse(diff: &str) -> Result<Vec<FilePatch>, String> {

@@ -72,12 +72,12 @@ impl Agent {
         self.write(encode::answer(&id, &result));
     }
 
-    /// Some agents end their turn when something is denied, and call it cancelled.
+    /// Some agents end their turn when something is denied, and call it cancelled, or done.
     fn note_denial(&mut self, ask: &Ask, allowed: bool) {
         let asks_leave = !matches!(ask.kind, AskKind::Elicitation);
         let session = self.sessions.get_mut(&ask.session_id).filter(|_| asks_leave && !allowed);
         if let Some(turn) = session.and_then(|session| session.turn.as_mut()) {
-            turn.denials += 1;
+            turn.denials.add();
         }
     }
 

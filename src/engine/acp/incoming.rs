@@ -21,7 +21,7 @@ use crate::domain::dialect::acp::decode::{
 };
 use crate::domain::dialect::acp::encode;
 use crate::domain::dialect::acp::state::{is_standing, tells_mode};
-use crate::domain::dialect::acp::tells_a_call;
+use crate::domain::dialect::acp::{goes_on, tells_a_call};
 use crate::domain::event::EngineEvent;
 use crate::domain::payload::Payload;
 
@@ -164,8 +164,13 @@ impl Agent {
                 let Some(session) = self.sessions.get_mut(session_id) else { return };
                 let mode = if tells_mode(&event.kind) { session.mode() } else { None };
                 session.facts.hear(&event.kind, &event.payload);
-                if let Some(turn) = session.turn.as_mut().filter(|_| tells_a_call(&event.kind)) {
-                    turn.told.hear(&event.payload);
+                if let Some(turn) = session.turn.as_mut() {
+                    if tells_a_call(&event.kind) {
+                        turn.told.hear(&event.payload);
+                    }
+                    if goes_on(&event.kind, &event.payload) {
+                        turn.denials.go_on();
+                    }
                 }
                 let changed =
                     mode.filter(|before| session.mode().is_some_and(|now| now.current != before.current));

@@ -21,7 +21,41 @@ pub(super) struct Turn {
     /// What its tool calls told that they change.
     pub(super) told: ToldCalls,
     /// Requests of the agent that were denied in it.
-    pub(super) denials: u32,
+    pub(super) denials: DeniedRequests,
+}
+
+/// How many requests were denied in a turn, and whether the agent went on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum DeniedRequests {
+    /// Nothing was denied.
+    #[default]
+    None,
+    /// So many, and the agent has said and begun nothing since.
+    Last(u32),
+    /// So many, and the agent went on.
+    Past(u32),
+}
+
+impl DeniedRequests {
+    /// One more.
+    pub(super) fn add(&mut self) {
+        *self = Self::Last(self.count().saturating_add(1));
+    }
+
+    /// The agent says something, or begins another call.
+    pub(super) fn go_on(&mut self) {
+        *self = match *self {
+            Self::Last(count) => Self::Past(count),
+            other => other,
+        };
+    }
+
+    pub(super) fn count(self) -> u32 {
+        match self {
+            Self::None => 0,
+            Self::Last(count) | Self::Past(count) => count,
+        }
+    }
 }
 
 /// How far it is.

@@ -10,7 +10,7 @@ use super::outgoing::Effect;
 use super::own_request::OwnRequest;
 use super::sentence::one_line;
 use super::session::{Claim, Session, State};
-use super::turn::{Turn, TurnStage};
+use super::turn::{DeniedRequests, Turn, TurnStage};
 use super::writes::{AllowedEdits, ToldCalls};
 use crate::app::ports::{EngineReport, Prompt, TurnFailure};
 use crate::domain::dialect::acp::blocks::{PromptAttachment, prompt_blocks};
@@ -45,7 +45,7 @@ impl Agent {
         session.claim = Claim::Used;
         let stage = TurnStage::Waiting { prompt: Box::new(prompt), model };
         let (allowed, told) = (AllowedEdits::default(), ToldCalls::default());
-        session.turn = Some(Turn { number, stage, allowed, told, denials: 0 });
+        session.turn = Some(Turn { number, stage, allowed, told, denials: DeniedRequests::None });
         self.sessions.use_now(session_id);
         if self.is_open(session_id) {
             return self.begin_prompt(session_id);
@@ -114,11 +114,12 @@ impl Agent {
         }
         let turn = self.sessions.get(session_id).and_then(|session| session.turn.as_ref());
         let stopped = turn.is_some_and(Turn::is_stopping);
-        let denials = turn.map_or(0, |turn| turn.denials);
+        let denials = turn.map_or(DeniedRequests::None, |turn| turn.denials);
         let failure = outcome.as_ref().err().map(|error| self.failure(error, stopped));
         let why = failure.as_ref().map(|failure| failure.message.clone()).or_else(|| {
-            let ended = outcome.as_ref().is_ok_and(is_cancelled) && !stopped;
-            ended.then(|| self.ended_by_itself(denials))
+            let denied = matches!(denials, DeniedRequests::Last(_));
+            let ended = outcome.as_ref().is_ok_and(|said| is_cancelled(said) || denied && is_done(said));
+            (ended && !stopped).then(|| self.ended_by_itself(denials.count()))
         });
         let remedy = failure.as_ref().map(|failure| &failure.remedy);
         let mut event = prompt_event(outcome, why.as_deref().map(|why| (why, remedy)));
@@ -159,7 +160,7 @@ impl Agent {
         }
     }
 
-    /// Why a turn was cancelled that nobody stopped.
+    /// Why a turn ended that nobody stopped, and that was not done.
     fn ended_by_itself(&self, denials: u32) -> String {
         let name = self.name();
         match denials {
@@ -259,4 +260,9 @@ impl Agent {
 /// Whether an agent says that a turn was cancelled.
 fn is_cancelled(result: &Payload) -> bool {
     result.get("stopReason").and_then(serde_json::Value::as_str) == Some("cancelled")
+}
+
+/// Whether an agent says that a turn was done.
+fn is_done(result: &Payload) -> bool {
+    result.get("stopReason").and_then(serde_json::Value::as_str) == Some("end_turn")
 }

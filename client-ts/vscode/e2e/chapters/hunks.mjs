@@ -18,20 +18,21 @@ export default async function hunks(stage) {
     says("Two of three were made."),
   );
   await ask("rename three of them");
-  await card.getByRole("button", { name: "Change by change…" }).click();
-  const choices = card.locator(".hunk-choice");
+  const choices = card.locator(".hunk-buttons");
   await choices.nth(2).waitFor();
   assert.equal(await choices.count(), 3);
+  // The chat stays at its end until a hand goes up.
+  await choices.nth(0).getByRole("button", { name: "Accept" }).focus();
+  await choices.nth(0).getByRole("button", { name: "Accept" }).click();
   const send = card.getByRole("button", { name: /changes to decide$/ });
-  assert.equal(await send.textContent(), "3 of 3 changes to decide");
-  await choices.nth(0).getByRole("button", { name: "Make it" }).click();
-  await choices.nth(1).getByRole("button", { name: "Leave it out" }).click();
+  assert.equal(await send.textContent(), "2 of 3 changes to decide");
+  await choices.nth(1).getByRole("button", { name: "Reject" }).click();
   await picture("change-by-change");
   // The last one by the keyboard alone.
-  await choices.nth(2).getByRole("button", { name: "Make it" }).focus();
+  await choices.nth(2).getByRole("button", { name: "Accept" }).focus();
   await stage.page.keyboard.press("Enter");
   assert.equal(await readFile(path.join(folder, "src", "parts.rs"), "utf8"), BEFORE);
-  await card.getByRole("button", { name: "Make 2 of 3 changes" }).click();
+  await card.getByRole("button", { name: "Accept 2 of 3 changes" }).click();
   await view.getByText("Two of three were made.").waitFor();
   const expected = BEFORE.replace("N_2:", "TWO:").replace("N_28:", "LATE:");
   assert.equal(await written(stage, "src/parts.rs", "LATE:"), expected);

@@ -11,8 +11,8 @@ export const DIFF_SCHEME = "bb-diff";
 
 /** Most comparisons that are remembered: more than anybody has open. */
 const MOST_OPEN = 100;
-/** The side that is new in a comparison, by what was asked for. */
-const shown = new Map<string, string>();
+/** The sides that are new in comparisons, by what was asked for. */
+const shown = new Map<string, Set<string>>();
 
 /** Sends a request to the server. */
 export type Ask = (method: string, params: unknown, token?: vscode.CancellationToken) => Promise<unknown>;
@@ -29,21 +29,30 @@ export class DiffDocuments implements vscode.TextDocumentContentProvider {
   }
 }
 
-/** Compares two states of a file and shows them side by side. */
-export async function showDiff(ask: Ask, params: Requests["bb/openDiff"]["params"]): Promise<void> {
+/** The two sides of a file in two states, and what the server calls them. */
+export async function sidesOf(
+  ask: Ask,
+  params: Requests["bb/openDiff"]["params"],
+): Promise<{ before: vscode.Uri; after: vscode.Uri; title: string }> {
   const fault = paramsFault("bb/openDiff", params);
   if (fault !== undefined)
     throw Object.assign(new Error(`The diff cannot be asked for: ${fault}.`), { code: "invalid_params" });
   const result = await ask("bb/openDiff", params);
   const wrong = resultFault("bb/openDiff", result);
   if (wrong !== undefined) throw new Error(`The server's answer for this diff does not fit: ${wrong}.`);
-  const { left, right, title: named } = result as Requests["bb/openDiff"]["result"];
+  const { left, right, title } = result as Requests["bb/openDiff"]["result"];
+  return { before: side(left.uri), after: side(right.uri), title };
+}
+
+/** Compares two states of a file and shows them side by side. */
+export async function showDiff(ask: Ask, params: Requests["bb/openDiff"]["params"]): Promise<void> {
+  const { before, after, title: named } = await sidesOf(ask, params);
   // The id of a patch tells a person nothing.
   const file = params.root == null ? params.filePath : `${params.root}/${params.filePath}`;
   const title = params.afterRef?.startsWith("patch:") === true ? `${file} (now ↔ proposed)` : named;
-  const [before, after] = [side(left.uri), side(right.uri)];
   if (params.afterRef != null) {
-    shown.set(params.afterRef, after.toString());
+    const known = shown.get(params.afterRef) ?? new Set();
+    shown.set(params.afterRef, known.add(after.toString()));
     if (shown.size > MOST_OPEN) shown.delete(shown.keys().next().value as string);
   }
   await vscode.commands.executeCommand("vscode.diff", before, after, title, { preview: true });
@@ -51,11 +60,11 @@ export async function showDiff(ask: Ask, params: Requests["bb/openDiff"]["params
 
 /** Closes the comparison with a change that is no proposal any more: once it is applied both sides are the same. */
 export async function closeDiff(afterRef: string): Promise<void> {
-  const uri = shown.get(afterRef);
-  if (!shown.delete(afterRef)) return;
+  const uris = shown.get(afterRef);
+  if (uris === undefined || !shown.delete(afterRef)) return;
   const tabs = vscode.window.tabGroups.all
     .flatMap((group) => group.tabs)
-    .filter(({ input }) => input instanceof vscode.TabInputTextDiff && input.modified.toString() === uri);
+    .filter(({ input }) => input instanceof vscode.TabInputTextDiff && uris.has(input.modified.toString()));
   if (tabs.length > 0) await vscode.window.tabGroups.close(tabs, true);
 }
 

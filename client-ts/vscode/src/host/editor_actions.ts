@@ -12,6 +12,7 @@ import type { EditorMethod } from "../shared/page_methods";
 import { type Ask, closeDiff, showDiff } from "./diffs";
 import type { EnvelopeError } from "./gate";
 import type { Remembered } from "./remembered";
+import type { Choice } from "./review_desk";
 
 /** Largest text that is opened as a document: beyond it an editor of a web stack stalls. */
 const MOST_OPENED = 20 * 1024 * 1024;
@@ -27,8 +28,17 @@ export interface ActionPorts {
   readonly remembered: Remembered;
   restart(): Promise<void>;
   showLog(): void;
+  /** The edits that wait, change by change. */
+  readonly review: ReviewActions;
   /** Has the user give a token; it never comes to the page. */
   setToken(scope: "engine" | "model"): Promise<void>;
+}
+
+/** What a page may do with an edit that waits. */
+export interface ReviewActions {
+  show(sessionId: string, patchId: string, hunkId?: string): Promise<void>;
+  choices(sessionId: string, patchId: string): Promise<readonly { id: string; choice: Choice }[]>;
+  choose(patchId: string, hunkId: string, choice: Choice | undefined): void;
 }
 
 type Params = Record<string, unknown>;
@@ -63,6 +73,18 @@ export async function act(ports: ActionPorts, method: EditorMethod, params: Para
       return showDiff(ports.ask, params as Requests["bb/openDiff"]["params"]);
     case "editor.closeDiff":
       return closeDiff(params["afterRef"] as string);
+    case "editor.review":
+      return ports.review.show(
+        params["sessionId"] as string,
+        params["patchId"] as string,
+        (params["hunkId"] as string | null | undefined) ?? undefined,
+      );
+    case "editor.hunkChoices":
+      return { choices: await ports.review.choices(params["sessionId"] as string, params["patchId"] as string) };
+    case "editor.chooseHunk": {
+      const choice = params["choice"] as Choice | "none";
+      return ports.review.choose(params["patchId"] as string, params["hunkId"] as string, choice === "none" ? undefined : choice);
+    }
     case "editor.openArtifact":
       return openArtifact(ports.ask, params);
     case "editor.pickAttachments":

@@ -103,6 +103,11 @@ export class Sidebar implements vscode.WebviewViewProvider, vscode.Disposable {
     if (this.ready) void this.gate.ask("page.status", this.ports.status());
   }
 
+  /** Tells the page something, where it is there to hear it. */
+  tellPage(method: PageMethod, params: Record<string, unknown>): void {
+    if (this.ready) void this.gate.ask(method, params);
+  }
+
   /** Asks the page for something, after showing it. */
   async ask(method: PageMethod, params: Record<string, unknown> = {}): Promise<void> {
     if (!isPageMethod(method)) return;

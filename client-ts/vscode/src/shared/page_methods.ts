@@ -39,6 +39,9 @@ const texts: Check = (value) =>
   Array.isArray(value) && value.every((one) => typeof one === "string") ? undefined : "must be a list of strings";
 const scope: Check = (value) =>
   value === "engine" || value === "model" ? undefined : "must be `engine` or `model`";
+/** What is chosen of a change; `none` takes it back. */
+const choice: Check = (value) =>
+  value === "accepted" || value === "rejected" || value === "none" ? undefined : "must be `accepted`, `rejected` or `none`";
 const optional =
   (check: Check): Check =>
   (value) =>
@@ -65,6 +68,11 @@ export const EDITOR_METHODS = {
     afterRef: optional(text),
   },
   "editor.closeDiff": { afterRef: word },
+  /** Shows an edit that waits in the editor, at one of its changes where one is named. */
+  "editor.review": { sessionId: word, patchId: word, hunkId: optional(text) },
+  /** What was chosen of the changes of an edit so far. */
+  "editor.hunkChoices": { sessionId: word, patchId: word },
+  "editor.chooseHunk": { patchId: word, hunkId: word, choice },
   "editor.openArtifact": { sessionId: word, artifactPath: word },
   "editor.pickAttachments": { sessionId: word },
   "editor.setToken": { scope },
@@ -92,6 +100,7 @@ export const PAGE_METHODS = {
   "page.showSession": { sessionId: word },
   "page.showAsk": { sessionId: word, requestId: optional(word) },
   "page.focus": {},
+  "page.hunkChosen": { patchId: word, hunkId: word, choice },
 } as const satisfies Record<string, Shape>;
 
 export type EditorMethod = keyof typeof EDITOR_METHODS;

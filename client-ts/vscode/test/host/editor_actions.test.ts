@@ -31,6 +31,11 @@ const ports = (answer: unknown = {}) => ({
   remembered: new Remembered(path.join(folder, "state", "page.json"), (sentence) => troubles.push(sentence)),
   restart: async () => undefined,
   showLog: () => undefined,
+  review: {
+    show: async (...where: unknown[]) => void stub.done.push(["review", ...where]),
+    choices: async () => [{ id: "h1", choice: "accepted" as const }],
+    choose: (...choice: unknown[]) => void stub.done.push(["choose", ...choice]),
+  },
   setToken: async (scope: string) => void stub.done.push(["setToken", scope]),
 });
 
@@ -210,4 +215,20 @@ it("R001-60 R001-68: what a page wants to find again is on the disk at once, the
   await act(actions, "editor.remember", { state: "x".repeat(MOST_REMEMBERED + 1) });
   expect(await act(ports(), "editor.status", {})).toEqual({ remembered: "three" });
   expect(troubles).toEqual([expect.stringContaining("larger than 4 MiB")]);
+});
+
+it("shows an edit that waits, and has its choices in common with the page", async () => {
+  await act(ports(), "editor.review", { sessionId: "s", patchId: "p", hunkId: null });
+  await act(ports(), "editor.review", { sessionId: "s", patchId: "p", hunkId: "h2" });
+  await act(ports(), "editor.chooseHunk", { patchId: "p", hunkId: "h2", choice: "rejected" });
+  await act(ports(), "editor.chooseHunk", { patchId: "p", hunkId: "h2", choice: "none" });
+  expect(stub.done).toEqual([
+    ["review", "s", "p", undefined],
+    ["review", "s", "p", "h2"],
+    ["choose", "p", "h2", "rejected"],
+    ["choose", "p", "h2", undefined],
+  ]);
+  expect(await act(ports(), "editor.hunkChoices", { sessionId: "s", patchId: "p" })).toEqual({
+    choices: [{ id: "h1", choice: "accepted" }],
+  });
 });

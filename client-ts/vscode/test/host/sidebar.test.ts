@@ -61,6 +61,7 @@ function sidebar() {
     remembered: new Remembered("/nowhere/page.json", () => undefined),
     restart: async () => undefined,
     showLog: () => undefined,
+    review: { show: async () => undefined, choices: async () => [], choose: () => undefined },
     setToken: async (scope: string) => void stub.done.push(["setToken", scope]),
   });
   return { subject, asked, warnings };

@@ -793,6 +793,16 @@ describe("a card that comes with its end", () => {
   });
 });
 
+it("line ends of Windows are not drawn where every line has them, and are where they are what changes", async () => {
+  for (const [diff, drawn] of [
+    ["@@ -1,2 +1,2 @@\n k␍\n-x␍\n+y␍\n", "@@ -1,2 +1,2 @@\n k\n-x\n+y\n"],
+    ["@@ -1,2 +1,2 @@\n k␍\n-x␍\n+x\n", "@@ -1,2 +1,2 @@\n k␍\n-x␍\n+x\n"],
+  ] as const) {
+    const page = await openPage({ lanes: { chat: [ask(edit(diff))] } });
+    expect(texts(page, ".diff pre")).toEqual([drawn]);
+  }
+});
+
 describe("an edit of several changes", () => {
   const hunk = (id: string, at: number, lines: string) => ({
     id,
@@ -814,7 +824,13 @@ describe("an edit of several changes", () => {
       { filePath: "b.txt", root: "web", outcome: "pending", hunks: [hunk("h3", 1, "-e\n+f\n")] },
     ],
   };
-  const two = edit("@@ -1 +1 @@\n-a\n+b\n@@ -30 +30 @@\n-c\n+d\n");
+  const two: Subject = {
+    kind: "edit",
+    files: [
+      { filePath: "src/a.rs", change: "modify", added: 2, removed: 2, diff: "@@ -1 +1 @@\n-a\n+b\n@@ -30 +30 @@\n-c\n+d\n" },
+      { filePath: "b.txt", root: "web", change: "modify", added: 1, removed: 1, diff: "@@ -1 +1 @@\n-e\n+f\n" },
+    ],
+  };
   const methods = [...METHODS, "bb/patch/decide"];
   const open = (answers: Record<string, (params: any) => unknown> = {}, more: Partial<Permission> = { patchId: "pt" }) =>
     openPage({
@@ -828,32 +844,36 @@ describe("an edit of several changes", () => {
     await page.frame();
   };
   const apart = async (page: Page) => {
-    await press(page, "Change by change…");
-    await wait(page, () => expect(page.all(".hunk-choice").length).toBe(3));
+    await wait(page, () => expect(page.all(".hunk-buttons").length).toBe(3));
   };
 
-  it("R002-45: each is drawn under its file, and all are sent once each has its answer", async () => {
+  it("R002-45: each has its buttons below it, and all are sent once each has its answer", async () => {
     const page = await open({ "bb.patch.decide": () => ({ patchId: "pt", files: [] }) });
     await apart(page);
-    expect(texts(page, ".hunk-choice legend")).toEqual([
-      "Change 1 of 3 in src/a.rs",
-      "Change 2 of 3 in src/a.rs",
-      "Change 3 of 3 in web/b.txt",
+    expect(page.all(".hunk-buttons").map((group) => group.getAttribute("aria-label"))).toEqual([
+      "Change 1 of 3",
+      "Change 2 of 3",
+      "Change 3 of 3",
     ]);
-    expect(texts(page, ".hunk-choice .diff pre")).toEqual([
-      "@@ -1,1 +1,1 @@\n-a\n+b\n",
-      "@@ -30,1 +30,1 @@\n-c\n+d\n",
-      "@@ -1,1 +1,1 @@\n-e\n+f\n",
+    expect(texts(page, ".diff pre")).toEqual([
+      "@@ -1 +1 @@\n-a\n+b\n",
+      "@@ -30 +30 @@\n-c\n+d\n",
+      "@@ -1 +1 @@\n-e\n+f\n",
     ]);
     await calmly(async () => {
-      await press(page, "3 of 3 changes to decide");
-      await press(page, "Make it", 0);
-      await press(page, "Leave it out", 1);
-      await press(page, "Leave it out", 2);
+      await press(page, "Accept", 0);
+      // Nothing of it can be allowed as a whole by a slip while it is decided change by change
+      expect([texts(page, ".buttons:not([hidden]) .primary"), page.one(".buttons[hidden]").textContent]).toEqual([
+        ["2 of 3 changes to decide"],
+        "Allow onceDenyReview in the editorDetails",
+      ]);
+      await press(page, "2 of 3 changes to decide");
+      await press(page, "Reject", 1);
+      await press(page, "Reject", 2);
       expect(page.asked("bb.patch.decide")).toEqual([]);
       // A choice can be changed until it is sent
-      await press(page, "Make it", 2);
-      await press(page, "Make 2 of 3 changes");
+      await press(page, "Accept", 2);
+      await press(page, "Accept 2 of 3 changes");
     });
     const hunks = [
       { id: "h1", accepted: true },
@@ -863,17 +883,67 @@ describe("an edit of several changes", () => {
     expect(page.asked("bb.patch.decide")).toEqual([
       { patchId: "pt", sessionId: "s1", scope: "hunk", hunks, digest: "sha256:d1" },
     ]);
+    expect(page.asked("editor.chooseHunk").at(-1)).toEqual({ patchId: "pt", hunkId: "h3", choice: "accepted" });
   });
 
-  it("what cannot be read or is another edit says so, and the whole can still be answered", async () => {
-    for (const [answer, said] of [
-      [refuse("not_found", "There is no such edit."), "There is no such edit."],
-      [() => ({ patch: { ...PATCH, digest: "sha256:other" } }), "What is asked is not what was shown; reload the page, or deny."],
-    ] as const) {
+  it("what is chosen in the editor is chosen here, and a change is shown there", async () => {
+    const page = await open({ "editor.hunkChoices": () => ({ choices: [{ id: "h2", choice: "rejected" }] }) });
+    await apart(page);
+    const pressed = () =>
+      page.all(".hunk-buttons").map((group) => texts(page, ".hunk-buttons button[aria-pressed=true]").length && group.className);
+    expect(pressed()).toEqual(["hunk-buttons", "hunk-buttons rejected", "hunk-buttons"]);
+    page.deliver({
+      v: 1,
+      kind: "req",
+      id: "host-1",
+      method: "page.hunkChosen",
+      params: { patchId: "pt", hunkId: "h1", choice: "accepted" },
+    });
+    await page.frame();
+    expect(pressed()).toEqual(["hunk-buttons accepted", "hunk-buttons rejected", "hunk-buttons"]);
+    await press(page, "Show in the editor", 2);
+    await press(page, "Review in the editor");
+    expect(page.asked("editor.review")).toEqual([
+      { sessionId: "s1", patchId: "pt", hunkId: "h3" },
+      { sessionId: "s1", patchId: "pt" },
+    ]);
+    // The same choice again takes it back
+    await press(page, "Accept", 0);
+    await press(page, "Reject", 1);
+    expect([page.asked("editor.chooseHunk").map(({ choice }) => choice), texts(page, ".approval .primary")]).toEqual([
+      ["none", "none"],
+      ["Allow once"],
+    ]);
+  });
+
+  it("a change that is folded away can be rejected and not accepted", async () => {
+    const long = `@@ -1 +1 @@\n-a\n+b\n@@ -30 +30,300 @@\n-c\n${"+d\n".repeat(300)}`;
+    const subject: Subject = { kind: "edit", files: [{ filePath: "src/a.rs", change: "modify", added: 1, removed: 1, diff: long }] };
+    const page = await openPage({
+      lanes: { chat: [ask(subject, { patchId: "pt" })] },
+      status: { methods },
+      answers: { "bb.patch.get": () => ({ patch: { ...PATCH, files: [PATCH.files[0]] } }) },
+    });
+    await wait(page, () => expect(page.all(".hunk-buttons").length).toBe(2));
+    const accepts = () => page.all(".hunk-buttons button").filter(({ textContent }) => textContent === "Accept");
+    expect(accepts().map((button) => button.getAttribute("aria-disabled"))).toEqual(["false", "true"]);
+    await press(page, "Accept", 1);
+    expect(page.asked("editor.chooseHunk")).toEqual([]);
+    await press(page, "Show all of it");
+    await press(page, "Accept", 1);
+    expect(page.asked("editor.chooseHunk")).toEqual([{ patchId: "pt", hunkId: "h2", choice: "accepted" }]);
+  });
+
+  it("what cannot be read or is another edit has no buttons, and the whole can still be answered", async () => {
+    for (const answer of [
+      refuse("not_found", "There is no such edit."),
+      () => ({ patch: { ...PATCH, digest: "sha256:other" } }),
+      // Other changes than those that are drawn
+      () => ({ patch: { ...PATCH, files: PATCH.files.slice(0, 1) } }),
+    ]) {
       const page = await open({ "bb.patch.get": answer });
-      await press(page, "Change by change…");
-      await wait(page, () => expect(texts(page, ".hunks .fault")).toEqual([said]));
-      await press(page, "Decide on all of it at once");
+      await wait(page, () => expect(page.asked("bb.patch.get").length).toBe(1));
+      expect(page.all(".hunk-buttons")).toEqual([]);
       await calmly(() => press(page, "Allow once"));
       expect(page.asked("bb.approvePermission")).toEqual([once]);
     }
@@ -884,8 +954,8 @@ describe("an edit of several changes", () => {
     const page = await open({ "bb.patch.decide": () => ({ patchId: "pt", files }) });
     await apart(page);
     await calmly(async () => {
-      for (const nth of [0, 1, 2]) await press(page, "Make it", nth);
-      await press(page, "Make all 3 changes");
+      for (const nth of [0, 1, 2]) await press(page, "Accept", nth);
+      await press(page, "Accept all 3 changes");
     });
     await wait(page, () => expect(page.root.textContent).toContain("src/a.rs: It changed since."));
   });
@@ -893,7 +963,7 @@ describe("an edit of several changes", () => {
   it("is offered where there are several and the server can: not for one change, and not for what was not told", async () => {
     const offered = async (subject: Subject, more: Partial<Permission>, known: string[]) => {
       const page = await openPage({ lanes: { chat: [ask(subject, more)] }, status: { methods: known } });
-      return texts(page, "button").includes("Change by change…");
+      return texts(page, "button").includes("Review in the editor");
     };
     expect([
       await offered(two, { patchId: "pt" }, methods),

@@ -42,8 +42,9 @@ local function decide(session, permission, option, content, callback)
   end)
 end
 
---- Not an answer by itself: it leads to one for each change.
+--- No answers by themselves: they lead to one for each change.
 local BY_CHANGE = { kind = 'by_change', label = 'Decide change by change' }
+local IN_FILE = { kind = 'in_file', label = 'Review in the file' }
 
 --- What can be answered where allowing is out of the question.
 ---@param options table[]
@@ -88,7 +89,7 @@ local function put(session, permission, refusal, by_key, callback)
   end
   local options = refusal and denials(permission.options) or permission.options
   if not refusal and hunks.count(permission) > 1 then
-    options = vim.list_extend(vim.list_slice(options), { BY_CHANGE })
+    options = vim.list_extend(vim.list_slice(options), { BY_CHANGE, IN_FILE })
   end
   local content = #lines
   local key_of = by_key and add_answers(lines, options) or {}
@@ -103,6 +104,11 @@ local function put(session, permission, refusal, by_key, callback)
     if option == BY_CHANGE then
       shown.close()
       hunks.decide(session, permission, callback)
+      return
+    end
+    if option == IN_FILE then
+      shown.close()
+      require('breadboard.review').open(session, permission, callback)
       return
     end
     if option.kind ~= 'deny' and schema then
@@ -136,7 +142,7 @@ local function put(session, permission, refusal, by_key, callback)
   for at, option in ipairs(options) do
     if key_of[at] then
       vim.keymap.set('n', key_of[at], function()
-        if option.kind == 'deny' or option == BY_CHANGE or vim.fn.line('w$', shown.window) >= content then
+        if option.kind == 'deny' or option == BY_CHANGE or option == IN_FILE or vim.fn.line('w$', shown.window) >= content then
           take(option)
         else
           vim.api.nvim_echo({ { 'Read it to the end first (G).', 'WarningMsg' } }, false, {})

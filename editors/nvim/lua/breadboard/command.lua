@@ -210,6 +210,31 @@ SUBCOMMANDS.approve = {
   end,
 }
 
+SUBCOMMANDS.review = {
+  about = 'review the edit that waits in its files, change by change',
+  run = function()
+    require('breadboard.review').choose()
+  end,
+}
+
+SUBCOMMANDS.changes = {
+  about = 'changes [turn]: see what a turn changed in the files, mark what was read, take it back',
+  run = function(call)
+    sessions.with_active(function(session)
+      require('breadboard.changes').show(session, call.words[1])
+    end)
+  end,
+}
+
+SUBCOMMANDS.undo = {
+  about = 'undo [turn]: take back what a turn changed; shows first what that does, and asks',
+  run = function(call)
+    sessions.with_active(function(session)
+      require('breadboard.changes').undo(session, call.words[1])
+    end)
+  end,
+}
+
 SUBCOMMANDS.rules = {
   about = 'see what is allowed by rules that were saved, and take one back',
   run = function()
@@ -370,6 +395,8 @@ function M.act()
   local block, session = chat.block_at_cursor()
   if block and session and block.kind == 'permission' and store.waits(block) then
     approvals.ask(session, block, nil, true)
+  elseif block and session and block.kind == 'changes' then
+    require('breadboard.changes').show(session, block.promptSeq)
   elseif require('breadboard.files').under_cursor() then
     require('breadboard.files').go()
   elseif block and session and block.kind == 'patch' then

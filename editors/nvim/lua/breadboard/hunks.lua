@@ -44,11 +44,12 @@ local function path_of(file)
   return file.root and (file.root .. '/' .. file.filePath) or file.filePath
 end
 
+--- Sends what was decided of every change, and says which file was left as it is.
 ---@param session string
 ---@param patch table
 ---@param decided table[]
 ---@param callback? fun(result?: table)
-local function send(session, patch, decided, callback)
+function M.send(session, patch, decided, callback)
   client.request('bb/patch/decide', {
     sessionId = session,
     patchId = patch.patchId,
@@ -89,7 +90,7 @@ local function review(session, patch, callback)
   local function show()
     local one = all[#decided + 1]
     if not one then
-      send(session, patch, decided, callback)
+      M.send(session, patch, decided, callback)
       return
     end
     local hunk = one.hunk

@@ -16,6 +16,7 @@ local LINKS = {
   BreadBoardBody = 'Comment',
   BreadBoardAdded = 'Added',
   BreadBoardRemoved = 'Removed',
+  BreadBoardSettled = 'Comment',
   BreadBoardAsk = 'WarningMsg',
   BreadBoardError = 'ErrorMsg',
   BreadBoardPlace = 'Underlined',

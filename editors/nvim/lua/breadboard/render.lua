@@ -145,6 +145,18 @@ function KINDS.patch(block)
   return folded('Patch ' .. table.concat(files, ', ') .. why, block.diff and split(block.diff) or {})
 end
 
+function KINDS.changes(block)
+  local lines, added, removed = {}, 0, 0
+  for _, file in ipairs(block.files) do
+    added, removed = added + file.added, removed + file.removed
+    local state = file.state ~= 'as_left' and (' (%s)'):format(one_line(file.state:gsub('_', ' '))) or ''
+    table.insert(lines, ('%s +%d −%d%s'):format(one_line(file.filePath), file.added, file.removed, state))
+  end
+  local count = ('%d file%s'):format(#block.files, #block.files == 1 and '' or 's')
+  local head = ('± %s +%d −%d: <CR> lists them, :BreadBoard undo %d takes them back'):format(count, added, removed, block.promptSeq)
+  return folded(head, lines)
+end
+
 function KINDS.command(block)
   return { ('/%s: %s'):format(one_line(block.command), one_line(block.status)) }
 end

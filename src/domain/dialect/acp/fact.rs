@@ -263,15 +263,14 @@ fn ending(payload: &Map<String, Value>) -> (TurnOutcome, Option<NoticeLevel>, Co
         };
         return (TurnOutcome::Failed, Some(NoticeLevel::Error), Cow::Owned(sentence));
     }
-    let (outcome, told, sentence) = match text(payload, "stopReason") {
+    let why = text(payload, "stopReason");
+    if let (Some("end_turn" | "cancelled"), Some(sentence)) = (why, text(payload, "sentence")) {
+        // Nobody stopped it: the agent ended it so, and the adapter says why.
+        return (TurnOutcome::Cut, None, Cow::Owned(cut::line(sentence, SENTENCE)));
+    }
+    let (outcome, told, sentence) = match why {
         Some("end_turn") => (TurnOutcome::Done, None, "The turn is done."),
-        Some("cancelled") => match text(payload, "sentence") {
-            // Nobody stopped it: the agent ended it so, which the adapter says.
-            Some(sentence) => {
-                return (TurnOutcome::Cut, None, Cow::Owned(cut::line(sentence, SENTENCE)));
-            }
-            None => (TurnOutcome::Stopped, None, "The turn was stopped."),
-        },
+        Some("cancelled") => (TurnOutcome::Stopped, None, "The turn was stopped."),
         Some("max_tokens") => (
             TurnOutcome::Cut,
             Some(NoticeLevel::Warning),

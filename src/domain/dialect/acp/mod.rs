@@ -20,4 +20,4 @@ mod tools;
 
 pub(super) use ask::{completed, runs_at_client};
 pub(super) use class::classify;
-pub(crate) use subject::{ToldByCall, tells_a_call, told_edits};
+pub(crate) use subject::{ToldByCall, goes_on, tells_a_call, told_edits};

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::before::{Replaced, replaced};
+use super::before::{Replaced, replaced, tells_a_difference};
 use super::call::{command_line, paths_of, text};
 use crate::domain::approval::{Action, ChangeKind, FileChange, Subject};
 use crate::domain::dialect::loose::Members;
@@ -25,6 +25,9 @@ const REPLACED: [(&str, &str); 4] = [
 ];
 /// Names under which they put the path of the file that is changed.
 const PATHS: [&str; 6] = ["filePath", "filepath", "file_path", "abs_path", "path", "target_file"];
+/// Said of a part that its file does not have exactly once.
+const UNPLACED: &str =
+    "The file as it is now does not have what this replaces exactly once, so these lines are counted from 1.";
 /// Names under which they put a whole new text.
 const CONTENTS: [&str; 4] = ["content", "contents", "file_text", "new_content"];
 
@@ -51,7 +54,7 @@ pub(super) fn of_call(call: &Map<String, Value>) -> Subject {
     subject.because(reason.as_deref())
 }
 
-/// What is said of differences whose file could not be read.
+/// What is said of differences whose file could not be read, or has not what they replace.
 fn unread(call: &Map<String, Value>) -> Option<String> {
     let content = call.list("content")?;
     content.iter().filter(|piece| piece.string("type") == Some("diff")).find_map(|piece| {
@@ -59,7 +62,8 @@ fn unread(call: &Map<String, Value>) -> Option<String> {
             Replaced::Unread(why) => Some(format!(
                 "What is there now could not be read, so what this replaces is not shown. {why}"
             )),
-            Replaced::Text(_) | Replaced::Nothing => None,
+            Replaced::Unplaced(_) => Some(UNPLACED.to_owned()),
+            Replaced::Text(_) | Replaced::Part { .. } | Replaced::Nothing => None,
         }
     })
 }
@@ -145,6 +149,18 @@ pub(crate) fn tells_a_call(kind: &str) -> bool {
     matches!(kind, "tool_call" | "tool_call_update")
 }
 
+/// Whether an agent says something to the user, or begins a call.
+pub(crate) fn goes_on(kind: &str, update: &Map<String, Value>) -> bool {
+    match kind {
+        "tool_call" => true,
+        "agent_message_chunk" => {
+            let text = update.get("content").and_then(|content| content.get("text"));
+            text.and_then(Value::as_str).is_none_or(|text| !text.trim().is_empty())
+        }
+        _ => false,
+    }
+}
+
 /// What a tool call tells.
 pub(crate) fn told_edits(call: &Map<String, Value>) -> ToldByCall {
     let content = call.list("content").filter(|content| !content.is_empty());
@@ -159,7 +175,7 @@ fn told_difference(piece: &Value) -> Option<ToldEdit> {
     let (path, new) = (piece.string("path")?, piece.string("newText")?);
     let old = piece.string("oldText").map(str::to_owned);
     let change = ToldChange::Replaced { old, new: new.to_owned() };
-    (piece.string("type") == Some("diff")).then(|| ToldEdit { path: path.to_owned(), change })
+    tells_a_difference(piece).then(|| ToldEdit { path: path.to_owned(), change })
 }
 
 fn told_patch(input: &Map<String, Value>) -> Option<ToldEdit> {
@@ -211,7 +227,11 @@ fn changed(call: &Map<String, Value>, input: Option<&Map<String, Value>>) -> Vec
             let path = piece.string("path").unwrap_or("a file without a name");
             let new = piece.string("newText").unwrap_or_default();
             match replaced(piece) {
-                Replaced::Text(old) => FileChange::of_parts(path, Some(old), new),
+                Replaced::Text(old) | Replaced::Unplaced(old) => FileChange::of_parts(path, Some(old), new),
+                Replaced::Part { line, above, part, below } => {
+                    let around = |text: &str| format!("{above}{text}{below}");
+                    FileChange::of_lines(path, line, &around(part), &around(new))
+                }
                 Replaced::Nothing => FileChange::of_parts(path, None, new),
                 Replaced::Unread(_) => FileChange::rewritten(path, new),
             }

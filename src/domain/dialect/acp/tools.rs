@@ -13,7 +13,7 @@ use super::picture::picture;
 use crate::domain::cut;
 use crate::domain::dialect::limits::{INPUT, NAME, PATH, TELLING, TITLE, text};
 use crate::domain::dialect::loose::Members;
-use crate::domain::edits::diff::{cut_out, unified_diff};
+use crate::domain::edits::diff::{cut_out, diff_body};
 use crate::domain::fact::{Picture, ToolNews, ToolProgress, ToolState, ToolStep};
 use crate::domain::fingerprint::key;
 
@@ -160,18 +160,25 @@ fn difference(piece: &Value) -> Option<Difference> {
     let path = piece.string("path")?;
     let new = piece.string("newText")?;
     let (old, is_new) = match replaced(piece) {
-        Replaced::Text(old) => (Some(old), false),
-        Replaced::Nothing => (None, true),
-        Replaced::Unread(_) => (None, false),
+        Replaced::Text(old) | Replaced::Unplaced(old) | Replaced::Part { part: old, .. } => (old, false),
+        Replaced::Nothing => ("", true),
+        Replaced::Unread(_) => ("", false),
     };
-    if old.map_or(0, str::len) + new.len() > COMPARED {
+    if old.len() + new.len() > COMPARED {
         let said = format!("[{} bytes of text in {}]", new.len(), cut::line(path, NAME));
         return Some(Difference::TooLarge(said));
     }
     // Its path is absolute more often than not, so it stands there as it is.
-    let (before, after) = cut_out(old.unwrap_or_default(), new);
-    let unified = unified_diff(path, old.map(|_| &*before), &after).unified;
-    let hunks = unified.find("@@").and_then(|at| unified.get(at..)).unwrap_or_default();
+    let hunks = match replaced(piece) {
+        Replaced::Part { line, above, part, below } => {
+            let around = |text: &str| format!("{above}{text}{below}");
+            diff_body(line.saturating_sub(1), &around(part), &around(new))
+        }
+        Replaced::Text(_) | Replaced::Unplaced(_) | Replaced::Nothing | Replaced::Unread(_) => {
+            let (before, after) = cut_out(old, new);
+            diff_body(0, &before, &after)
+        }
+    };
     let path = cut::line(path, PATH);
     let before = if is_new { "/dev/null" } else { path.as_str() };
     Some(Difference::Shown(format!("--- {before}\n+++ {path}\n{hunks}")))

@@ -18,7 +18,7 @@ import { AnswerForm } from "./answer_form";
 import { askState, isInPart } from "./ask_state";
 import { useBeginning } from "./beginning";
 import { useFolds } from "./folds";
-import { countHunks, HunkChoice } from "./hunk_choice";
+import { countHunks, SendHunks, useHunks } from "./hunk_choice";
 import { Icon } from "./icon";
 import { OfferedRuleView, type RuleEdit, updateOf } from "./offered_rule";
 import { SettledEdit } from "./settled_edit";
@@ -55,8 +55,6 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
   const [filled, setFilled] = useState<ReadonlyMap<string, string>>(new Map());
   const [faults, setFaults] = useState(NO_FAULTS);
   const [details, setDetails] = useState<string | undefined>(undefined);
-  /** The digest of the edit that is decided change by change. */
-  const [parted, setParted] = useState<string | undefined>(undefined);
   const { trusted } = model.standing.host.value;
   // What is saved first can still be answered otherwise: an editor may never say that it saved.
   const pending = status === "pending" || status === "saving";
@@ -65,13 +63,11 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
   const unseen = missing === undefined ? folds.unseen : undefined;
   const beginning = useBeginning(section, permission.digest, pending);
   const isHeld = missing !== undefined || unseen !== undefined || beginning !== "seen";
-  const isParted = pending && parted === permission.digest;
-  const hasParts =
-    pending &&
-    missing === undefined &&
-    permission.patchId != null &&
-    model.standing.offers("bb/patch/decide") &&
-    (permission.parts ?? countHunks(subject, patch)) > 1;
+  const byHunk =
+    pending && missing === undefined && permission.patchId != null && model.standing.offers("bb/patch/decide");
+  const several = byHunk && countHunks(subject, patch) > 1;
+  const hunks = useHunks(permission, subject, several);
+  const isParted = hunks !== undefined && hunks.left < hunks.all;
   // Its call has a card with all of it; the answer needs no more than a line.
   const inCall = !pending && call !== undefined && subject.kind !== "edit";
   const note = useId();
@@ -145,6 +141,11 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
       setDetails(visible(readable((await model.reading.eventBody(block.seq)).payload)));
     });
 
+  const review = (): void => {
+    const sessionId = model.tabs.activeId.value;
+    void model.editor("editor.review", { sessionId, patchId: permission.patchId });
+  };
+
   // Said, not enforced by the browser: a button that is switched off loses the focus.
   const busy = sending || !ready;
   // One button stands out: where a command could run on an old file, the one that saves it first.
@@ -172,10 +173,8 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
           {visible(problem)}
         </p>
       )}
-      {isParted ? (
-        <HunkChoice permission={permission} trusted={trusted} onBack={() => setParted(undefined)} />
-      ) : pending ? (
-        <SubjectView subject={subject} title={permission.title} patch={patch} folds={folds} />
+      {pending ? (
+        <SubjectView subject={subject} title={permission.title} patch={patch} folds={folds} hunks={hunks} />
       ) : (
         !inCall && <p class="asked">{permission.title}</p>
       )}
@@ -247,6 +246,7 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
               </button>
             </p>
           )}
+          {isParted && <SendHunks hunks={hunks} trusted={trusted} />}
           <div class="buttons" hidden={isParted}>
             {permission.options.map((option) => (
               <button
@@ -263,9 +263,9 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
                 {isOurs(option) ? "…" : ""}
               </button>
             ))}
-            {hasParts && (
-              <button type="button" class="secondary" onClick={() => setParted(permission.digest)}>
-                Change by change…
+            {several && (
+              <button type="button" class="secondary" onClick={review}>
+                Review in the editor
               </button>
             )}
             {details === undefined && (

@@ -1,9 +1,20 @@
 /** A unified diff, coloured by line. Owns its drawing; the text is the server's. */
+import type { ComponentChild } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { TheRest } from "./the_rest";
 
 /** Lines that are drawn at first: more than a person reads in a card. */
 export const FIRST_LINES = 200;
+
+/** The mark of a carriage return, as the server shows one. */
+const RETURN = "␍";
+
+/** The lines of a diff as they are drawn: line ends of Windows are not, where no line has another. */
+function drawnOf(lines: readonly string[], kinds: readonly LineKind[]): readonly string[] {
+  const isOfFile = (at: number): boolean => kinds[at] !== "hunk" && kinds[at] !== "head" && !lines[at]?.startsWith("\\");
+  if (!lines.every((line, at) => !isOfFile(at) || line.endsWith(RETURN))) return lines;
+  return lines.map((line) => (line.endsWith(RETURN) ? line.slice(0, -1) : line));
+}
 
 export function linesOf(text: string): readonly string[] {
   return text.replace(/\n$/, "").split("\n");
@@ -14,15 +25,18 @@ interface DiffProps {
   readonly label: string;
   /** Whether all of it is drawn, where somebody else keeps count of that. */
   readonly fold?: { readonly open: boolean; readonly onOpen: () => void } | undefined;
+  /** What stands below each change: by its place, and whether some of it is folded away. */
+  readonly below?: ((hunk: number, folded: boolean) => ComponentChild) | undefined;
 }
 
-export function Diff({ text, label, fold }: DiffProps) {
+export function Diff({ text, label, fold, below }: DiffProps) {
   const [opened, setOpened] = useState(false);
   const all = fold?.open ?? opened;
   const pressed = useRef(false);
   const pre = useRef<HTMLPreElement>(null);
-  const lines = linesOf(text);
-  const kinds = kindsOf(lines);
+  const read = linesOf(text);
+  const kinds = kindsOf(read);
+  const lines = drawnOf(read, kinds);
   const shown = all ? lines : lines.slice(0, FIRST_LINES);
   const hidden = lines.length - shown.length;
   // The button that had the focus is gone.
@@ -36,17 +50,41 @@ export function Diff({ text, label, fold }: DiffProps) {
   };
   return (
     <div class="diff">
-      <pre ref={pre} tabindex={0} aria-label={label}>
-        {shown.map((line, at) => (
-          <span key={at} class={`line ${kinds[at]}`}>
-            {line}
-            {"\n"}
-          </span>
-        ))}
-      </pre>
+      {(below === undefined ? [whole(shown)] : partsOf(kinds, shown.length)).map(({ from, to, hunk, folded }, at) => (
+        <div key={at} class="part">
+          <pre ref={at === 0 ? pre : undefined} tabindex={0} aria-label={hunk === undefined ? label : `${label}, change ${hunk + 1}`}>
+            {shown.slice(from, to).map((line, nth) => (
+              <span key={nth} class={`line ${kinds[from + nth]}`}>
+                {line}
+                {"\n"}
+              </span>
+            ))}
+          </pre>
+          {hunk !== undefined && below?.(hunk, folded)}
+        </div>
+      ))}
       <TheRest of={lines.length} hidden={hidden} noun={["line", "lines"]} onAll={open} />
     </div>
   );
+}
+
+interface DiffPart {
+  readonly from: number;
+  readonly to: number;
+  /** Which change it is; absent of what is none. */
+  readonly hunk?: number;
+  readonly folded: boolean;
+}
+
+const whole = (lines: readonly string[]): DiffPart => ({ from: 0, to: lines.length, folded: false });
+
+/** The changes one by one, as far as they are drawn. What stands before the first belongs to it. */
+function partsOf(kinds: readonly LineKind[], drawn: number): readonly DiffPart[] {
+  const begins = kinds.flatMap((kind, at) => (kind === "hunk" ? [at] : []));
+  return begins.flatMap((begin, hunk) => {
+    const end = begins[hunk + 1] ?? kinds.length;
+    return begin >= drawn ? [] : [{ from: hunk === 0 ? 0 : begin, to: Math.min(end, drawn), hunk, folded: end > drawn }];
+  });
 }
 
 type LineKind = "hunk" | "head" | "added" | "removed" | "context";

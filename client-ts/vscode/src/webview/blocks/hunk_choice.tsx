@@ -1,145 +1,156 @@
 /**
- * An edit that is decided change by change.
+ * An edit that is decided change by change: the buttons below each change, and the one that sends what was chosen.
  *
- * Owns what was chosen for each change until all of it is sent at once, and that a change which is folded is unfolded
- * before it can be made. Writes nothing: the server does, once every change has its answer.
+ * Owns that a change which is folded is unfolded before it can be accepted, and that nothing is sent before each change
+ * has its answer. What is chosen is the model's, which has it in common with the editor. Writes nothing: the server does.
  */
 import type { BlockOf, Permission, Subject } from "@breadboard-ls/sdk";
+import type { ComponentChild } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { Patch, PatchHunk } from "../model/asks";
+import type { Patch } from "../model/asks";
 import { useModel } from "../model/context";
-import { Diff, FIRST_LINES, kindsOf, linesOf } from "./diff";
-
-/** Changes that are drawn below the first one that has no answer yet. */
-const AHEAD = 20;
+import { kindsOf, linesOf } from "./diff";
 
 /** How many changes an edit has. */
 export function countHunks(subject: Subject, patch: BlockOf<"patch"> | undefined): number {
   if (subject.kind !== "edit" || subject.unknown === true) return 0;
   const diffs = subject.files.flatMap(({ diff }) => (diff == null ? [] : [diff]));
   const texts = diffs.length > 0 || patch?.diff == null ? diffs : [patch.diff];
-  return texts.flatMap((text) => kindsOf(linesOf(text))).filter((kind) => kind === "hunk").length;
+  return texts.reduce((sum, text) => sum + hunksIn(text), 0);
 }
 
-interface HunkChoiceProps {
-  readonly permission: Permission;
-  readonly trusted: boolean;
-  readonly onBack: () => void;
+function hunksIn(diff: string | null | undefined): number {
+  return diff == null ? 0 : kindsOf(linesOf(diff)).filter((kind) => kind === "hunk").length;
 }
 
-type Read = { readonly patch?: Patch; readonly failure?: string };
+/** The changes of an edit, once they are known by name. */
+export interface HunkChoices {
+  readonly all: number;
+  readonly left: number;
+  readonly accepted: number;
+  /** What stands below a change: the file and the change by their places, and whether some of it is folded away. */
+  below(file: number, hunk: number, folded: boolean): ComponentChild;
+  /** Sends what was chosen of each. */
+  send(): Promise<void>;
+  /** Forgets what was chosen. */
+  clear(): void;
+}
 
-export function HunkChoice({ permission, trusted, onBack }: HunkChoiceProps) {
+/** The changes of an ask that may be decided one by one; absent where not, and until they were read. */
+export function useHunks(permission: Permission, subject: Subject, enabled: boolean): HunkChoices | undefined {
   const model = useModel();
-  const [read, setRead] = useState<Read>({});
-  const [chosen, setChosen] = useState<ReadonlyMap<string, boolean>>(new Map());
-  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
-  const [sending, setSending] = useState(false);
+  const [patch, setPatch] = useState<Patch | undefined>(undefined);
+  const { patchId } = permission;
   useEffect(() => {
     let wanted = true;
-    model.asks.patchOf(permission).then(
-      (patch) => wanted && setRead({ patch }),
-      (error: unknown) => wanted && setRead({ failure: error instanceof Error ? error.message : String(error) }),
-    );
+    if (enabled)
+      model.asks.patchOf(permission).then(
+        (read) => wanted && setPatch(read),
+        // The whole of it can be answered all the same.
+        () => undefined,
+      );
     return () => {
       wanted = false;
     };
-  }, [permission.requestId, permission.digest]);
+  }, [permission.requestId, permission.digest, enabled]);
+  if (!enabled || patch === undefined || patchId == null || patch.digest !== permission.digest || !fits(patch, subject))
+    return undefined;
 
-  const back = (
-    <button type="button" class="link" onClick={onBack}>
-      Decide on all of it at once
-    </button>
-  );
-  if (read.patch === undefined)
-    return (
-      <div class="hunks">
-        <p class={read.failure === undefined ? "hint" : "fault"} role="status">
-          {read.failure ?? "The changes are being read."}
-        </p>
-        <div class="buttons">{back}</div>
-      </div>
-    );
-
-  const { patch } = read;
-  const all = patch.files.flatMap((file) => file.hunks.map((hunk) => ({ file, hunk })));
-  const left = all.filter(({ hunk }) => !chosen.has(hunk.id)).length;
-  const made = all.filter(({ hunk }) => chosen.get(hunk.id) === true).length;
-  const next = all.findIndex(({ hunk }) => !chosen.has(hunk.id));
-  const shown = next === -1 ? all : all.slice(0, next + AHEAD);
-  const blocked = sending || left > 0 || (made > 0 && !trusted);
-
-  const choose = (hunk: PatchHunk, make: boolean): void => {
-    if (!make || !isFolded(hunk, opened)) setChosen(new Map(chosen).set(hunk.id, make));
+  const chosen = model.asks.chosen.value.get(patchId) ?? new Map<string, boolean>();
+  const files = patch.files.map(({ hunks }) => hunks.map(({ id }) => id));
+  const ids = files.flat();
+  return {
+    all: ids.length,
+    left: ids.filter((id) => !chosen.has(id)).length,
+    accepted: ids.filter((id) => chosen.get(id) === true).length,
+    below: (file, hunk, folded) => {
+      const id = files[file]?.[hunk];
+      if (id === undefined) return null;
+      const name = `Change ${ids.indexOf(id) + 1} of ${ids.length}`;
+      return (
+        <HunkButtons
+          name={name}
+          chosen={chosen.get(id)}
+          folded={folded}
+          choose={(accept) => model.asks.choose(patchId, id, chosen.get(id) === accept ? undefined : accept)}
+          show={() => void model.editor("editor.review", { sessionId: patch.sessionId, patchId, hunkId: id })}
+        />
+      );
+    },
+    send: () => model.asks.decideHunks(patch, new Map(ids.map((id) => [id, chosen.get(id) === true]))),
+    clear: () => {
+      for (const id of ids) if (chosen.has(id)) model.asks.choose(patchId, id, undefined);
+    },
   };
-  const send = async (): Promise<void> => {
-    if (blocked) return;
-    setSending(true);
-    await model.asks.decideHunks(patch, chosen);
-    setSending(false);
-  };
+}
 
+/** Whether the card draws the changes that the server decides on, each in its place. */
+function fits(patch: Patch, subject: Subject): boolean {
+  if (subject.kind !== "edit" || subject.files.length !== patch.files.length) return false;
+  return patch.files.every(({ filePath, hunks }, at) => {
+    const drawn = subject.files[at];
+    return drawn?.filePath === filePath && hunksIn(drawn.diff) === hunks.length;
+  });
+}
+
+interface HunkButtonsProps {
+  readonly name: string;
+  readonly chosen: boolean | undefined;
+  readonly folded: boolean;
+  readonly choose: (accept: boolean) => void;
+  readonly show: () => void;
+}
+
+function HunkButtons({ name, chosen, folded, choose, show }: HunkButtonsProps) {
   return (
-    <div class="hunks">
-      {shown.map(({ file, hunk }, at) => {
-        const path = file.root == null ? file.filePath : `${file.root}/${file.filePath}`;
-        const name = `Change ${at + 1} of ${all.length} in ${path}`;
-        const folded = isFolded(hunk, opened);
-        return (
-          <fieldset key={hunk.id} class="hunk-choice" data-hunk={hunk.id}>
-            <legend>
-              Change {at + 1} of {all.length} in <code class="path">{path}</code>
-            </legend>
-            {hunk.label != null && <p class="what">{hunk.label}</p>}
-            <Diff
-              text={textOf(hunk)}
-              label={name}
-              fold={{ open: !folded, onOpen: () => setOpened(new Set([...opened, hunk.id])) }}
-            />
-            <div class="buttons">
-              {([true, false] as const).map((make) => (
-                <button
-                  key={String(make)}
-                  type="button"
-                  class={chosen.get(hunk.id) === make ? "primary" : "secondary"}
-                  aria-pressed={chosen.get(hunk.id) === make}
-                  aria-disabled={make && folded}
-                  title={make && folded ? "It can be made once all of it was shown." : undefined}
-                  onClick={() => choose(hunk, make)}
-                >
-                  {make ? "Make it" : "Leave it out"}
-                </button>
-              ))}
-            </div>
-          </fieldset>
-        );
-      })}
-      {shown.length < all.length && (
-        <p class="hint">
-          {all.length - shown.length} more {all.length - shown.length === 1 ? "change follows" : "changes follow"}.
-        </p>
-      )}
-      <div class="buttons">
-        <button type="button" class="primary" aria-disabled={blocked} onClick={() => void send()}>
-          {toDo(left, made, all.length)}
+    <div class={`hunk-buttons${chosen === undefined ? "" : chosen ? " accepted" : " rejected"}`} role="group" aria-label={name}>
+      <span class="hint">{name}</span>
+      {([true, false] as const).map((accept) => (
+        <button
+          key={String(accept)}
+          type="button"
+          class={chosen === accept ? "primary" : "secondary"}
+          aria-pressed={chosen === accept}
+          aria-disabled={accept && folded}
+          title={accept && folded ? "It can be accepted once all of it was shown." : undefined}
+          onClick={() => (!accept || !folded) && choose(accept)}
+        >
+          {accept ? "Accept" : "Reject"}
         </button>
-        {back}
-      </div>
+      ))}
+      <button type="button" class="link" onClick={show}>
+        Show in the editor
+      </button>
     </div>
   );
 }
 
-function isFolded(hunk: PatchHunk, opened: ReadonlySet<string>): boolean {
-  return !opened.has(hunk.id) && linesOf(textOf(hunk)).length > FIRST_LINES;
-}
-
-function textOf({ oldStart, oldLines, newStart, newLines, content }: PatchHunk): string {
-  return `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@\n${content}`;
+/** What was chosen so far, and the button that sends it. */
+export function SendHunks({ hunks, trusted }: { readonly hunks: HunkChoices; readonly trusted: boolean }) {
+  const [sending, setSending] = useState(false);
+  const { all, left, accepted } = hunks;
+  const blocked = sending || left > 0 || (accepted > 0 && !trusted);
+  const send = async (): Promise<void> => {
+    if (blocked) return;
+    setSending(true);
+    await hunks.send();
+    setSending(false);
+  };
+  return (
+    <div class="buttons">
+      <button type="button" class="primary" aria-disabled={blocked} onClick={() => void send()}>
+        {toDo(left, accepted, all)}
+      </button>
+      <button type="button" class="link" onClick={hunks.clear}>
+        Decide on all of it at once
+      </button>
+    </div>
+  );
 }
 
 /** What the button does. */
-function toDo(left: number, made: number, all: number): string {
+function toDo(left: number, accepted: number, all: number): string {
   if (left > 0) return `${left} of ${all} changes to decide`;
-  if (made === 0) return "Leave all of them out";
-  return made === all ? `Make all ${all} changes` : `Make ${made} of ${all} changes`;
+  if (accepted === 0) return "Reject all changes";
+  return accepted === all ? `Accept all ${all} changes` : `Accept ${accepted} of ${all} changes`;
 }

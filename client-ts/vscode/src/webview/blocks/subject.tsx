@@ -11,6 +11,7 @@ import { Arguments, Lines } from "./arguments";
 import { Compare, Counts } from "./changed_files";
 import { Diff } from "./diff";
 import { FIRST_FILES, type Folds, isDrawnByPatch } from "./folds";
+import type { HunkChoices } from "./hunk_choice";
 import { Icon } from "./icon";
 import { TheRest } from "./the_rest";
 import { PlainWords } from "./words";
@@ -44,9 +45,11 @@ interface SubjectProps {
   /** The patch that an edit is of: it can be compared in the editor. */
   readonly patch?: BlockOf<"patch"> | undefined;
   readonly folds: Folds;
+  /** The changes of an edit, where each can be decided by itself. */
+  readonly hunks?: HunkChoices | undefined;
 }
 
-export function SubjectView({ subject, title, patch, folds }: SubjectProps) {
+export function SubjectView({ subject, title, patch, folds, hunks }: SubjectProps) {
   return (
     <div class="subject">
       {subject.unknown === true && (
@@ -55,7 +58,7 @@ export function SubjectView({ subject, title, patch, folds }: SubjectProps) {
           <span>The agent did not say exactly what it would do, so this can be allowed once only.</span>
         </p>
       )}
-      <Action subject={subject} title={title} patch={patch} folds={folds} />
+      <Action subject={subject} title={title} patch={patch} folds={folds} hunks={hunks} />
       {subject.reason != null && (
         <p class="reason">
           Reason: <PlainWords text={subject.reason} />
@@ -65,10 +68,10 @@ export function SubjectView({ subject, title, patch, folds }: SubjectProps) {
   );
 }
 
-function Action({ subject, title, patch, folds }: SubjectProps) {
+function Action({ subject, title, patch, folds, hunks }: SubjectProps) {
   switch (subject.kind) {
     case "edit":
-      return <Files subject={subject} title={title} patch={patch} folds={folds} />;
+      return <Files subject={subject} title={title} patch={patch} folds={folds} hunks={hunks} />;
     case "command":
       return (
         <>
@@ -108,7 +111,7 @@ function Action({ subject, title, patch, folds }: SubjectProps) {
 
 type Edit = Extract<Subject, { kind: "edit" }>;
 
-function Files({ subject, title, patch, folds }: SubjectProps & { readonly subject: Edit }) {
+function Files({ subject, title, patch, folds, hunks }: SubjectProps & { readonly subject: Edit }) {
   const { files } = subject;
   const shown = folds.isOpen("files") ? files : files.slice(0, FIRST_FILES);
   const hidden = files.length - shown.length;
@@ -117,7 +120,7 @@ function Files({ subject, title, patch, folds }: SubjectProps & { readonly subje
     <>
       <ul class="files changes">
         {shown.map((file, at) => (
-          <File key={at} file={file} at={at} patchId={patch?.patchId} folds={folds} />
+          <File key={at} file={file} at={at} patchId={patch?.patchId} folds={folds} hunks={hunks} />
         ))}
       </ul>
       {isDrawnByPatch(subject, patch) && (
@@ -137,9 +140,10 @@ interface FileProps {
   readonly at: number;
   readonly patchId: string | undefined;
   readonly folds: Folds;
+  readonly hunks: HunkChoices | undefined;
 }
 
-function File({ file, at, patchId, folds }: FileProps) {
+function File({ file, at, patchId, folds, hunks }: FileProps) {
   const { roots } = useModel().standing.host.value;
   const path = file.root == null ? file.filePath : `${file.root}/${file.filePath}`;
   return (
@@ -159,6 +163,7 @@ function File({ file, at, patchId, folds }: FileProps) {
           text={file.diff}
           label={`What would change in ${path}`}
           fold={{ open: folds.isOpen(`file ${at}`), onOpen: () => folds.open(`file ${at}`) }}
+          below={hunks && ((hunk, folded) => hunks.below(at, hunk, folded))}
         />
       )}
       {file.truncated === true && <p class="hint">This is not all of the change.</p>}

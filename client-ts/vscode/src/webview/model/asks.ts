@@ -12,6 +12,7 @@ import type {
   Subject,
 } from "@breadboard-ls/sdk";
 import { signal } from "@preact/signals";
+import type { EditorMethod } from "../../shared/page_methods";
 import type { OpenTabs } from "./open_tabs";
 import type { Sentences } from "./sentences";
 
@@ -33,12 +34,21 @@ export interface Brought {
   readonly at: number;
 }
 
+/** What is chosen of a change. */
+export type HunkChoice = "accepted" | "rejected" | "none";
+
+/** Most edits whose choices are remembered: one waits at a time, and the answer to it forgets nothing. */
+const MOST_CHOSEN = 50;
+
 /** So long an ask may take until it is drawn: its page may have to be made and its session attached. */
 const MOST_WAIT_MS = 10_000;
 
 export class Asks {
   /** What is allowed without being asked; `undefined` until it was read. */
   readonly rules = signal<Requests["bb/permission/list"]["result"]["rules"] | undefined>(undefined);
+
+  /** What was chosen of the changes of edits that wait, by the edit and the change; the editor has the same. */
+  readonly chosen = signal<ReadonlyMap<string, ReadonlyMap<string, boolean>>>(new Map());
 
   /** The ask that the page puts the focus on, and when it was told to. */
   readonly brought = signal<Brought | undefined>(undefined);
@@ -47,6 +57,7 @@ export class Asks {
 
   constructor(
     private readonly client: BreadboardClient,
+    private readonly editor: (method: EditorMethod, params: Record<string, unknown>) => Promise<unknown>,
     private readonly tabs: OpenTabs,
     private readonly sentences: Sentences,
   ) {}
@@ -113,7 +124,30 @@ export class Asks {
     if (sessionId === undefined || patchId == null) throw new Error("No session is open; open the one that asks.");
     const { patch } = await this.client.request("bb/patch/get", { sessionId, patchId });
     if (patch.digest !== digest) throw new Error("What is asked is not what was shown; reload the page, or deny.");
+    // What was chosen in the editor, or before the page was made anew.
+    const { choices } = (await this.editor("editor.hunkChoices", { sessionId, patchId })) as {
+      choices?: readonly { id: string; choice: HunkChoice }[];
+    };
+    for (const { id, choice } of choices ?? []) this.note(patchId, id, choice);
     return patch;
+  }
+
+  /** Chooses for one change of an edit, or takes the choice back; the editor is told. */
+  choose(patchId: string, hunkId: string, accept: boolean | undefined): void {
+    const choice = accept === undefined ? "none" : accept ? "accepted" : "rejected";
+    this.note(patchId, hunkId, choice);
+    void this.sentences.attempt(async () => void (await this.editor("editor.chooseHunk", { patchId, hunkId, choice })));
+  }
+
+  /** A choice was made here or in the editor. */
+  note(patchId: string, hunkId: string, choice: HunkChoice): void {
+    const all = new Map(this.chosen.value);
+    const of = new Map(all.get(patchId));
+    if (choice === "none") of.delete(hunkId);
+    else of.set(hunkId, choice === "accepted");
+    // The oldest are of edits that were answered long ago.
+    for (const old of [...all.keys()].slice(0, Math.max(0, all.size - MOST_CHOSEN))) all.delete(old);
+    this.chosen.value = all.set(patchId, of);
   }
 
   /** Decides on every change of an edit: those that are made, by their ids. Says which file was left as it is. */

@@ -8,7 +8,7 @@ import type { BreadboardClient, Requests } from "@breadboard-ls/sdk";
 import { batch, computed, signal } from "@preact/signals";
 import type { HostStatus, PageMethod } from "../../shared/page_methods";
 import type { HostLink } from "../host_link";
-import { Asks } from "./asks";
+import { Asks, type HunkChoice } from "./asks";
 import { EngineChoices } from "./engine_choices";
 import type { Connection, OpenSession } from "./open_session";
 import { OpenTabs } from "./open_tabs";
@@ -92,7 +92,7 @@ export class Model {
       again: (prompt, tries) => this.prompts.again(prompt, tries),
       isHidden: () => document.hidden,
     });
-    this.asks = new Asks(client, this.tabs, this.sentences);
+    this.asks = new Asks(client, (method, params) => this.ports.link.editor(method, params), this.tabs, this.sentences);
     this.choices = new EngineChoices(client, this.tabs, this.sentences);
     this.reading = new Reading(client, this.tabs, this.sentences);
     this.raw = new RawEvents(client, this.tabs);
@@ -118,6 +118,8 @@ export class Model {
   /** A request of the editor. */
   heardRequest(method: PageMethod, params: Record<string, unknown>): void {
     if (method === "page.status") void this.heardStatus(params as unknown as HostStatus);
+    if (method === "page.hunkChosen")
+      this.asks.note(params["patchId"] as string, params["hunkId"] as string, params["choice"] as HunkChoice);
     if (method === "page.focus") this.prompts.focus.value += 1;
     if (method === "page.compose") this.compose(params["text"] as string);
     if (method === "page.newSession") this.newSession();
