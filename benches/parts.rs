@@ -4,10 +4,13 @@
 
 use std::hint::black_box;
 
+use breadboard_ls::testing::domain::approval::{FileChange, Subject};
 use breadboard_ls::testing::domain::delivery::batch::Batcher;
 use breadboard_ls::testing::domain::dialect::desktop::message::ServerMessage;
 use breadboard_ls::testing::domain::dialect::{Dialect, normalize};
+use breadboard_ls::testing::domain::edits::apply::apply_hunks;
 use breadboard_ls::testing::domain::edits::diff::unified_diff;
+use breadboard_ls::testing::domain::edits::patch::parse;
 use breadboard_ls::testing::domain::event::{EngineEvent, SessionEvent};
 use breadboard_ls::testing::domain::policy::redact::Redactor;
 use breadboard_ls::testing::domain::view::{DirtyBlocks, ViewState};
@@ -140,5 +143,42 @@ fn edits(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(parts, stages, slope, dialects, edits);
+/// A patch of 100,000 lines, a change in every tenth: read, made into what a card shows, and applied; and applied to a text in
+/// which everything moved, so that each hunk is looked for.
+fn patches(criterion: &mut Criterion) {
+    let old: String = (0..85_000).map(|line| format!("line number {line}\n")).collect();
+    let new: String = (0..85_000)
+        .map(
+            |line| if line % 10 == 0 { format!("changed {line}\n") } else { format!("line number {line}\n") },
+        )
+        .collect();
+    let diff: String = (0..8_500)
+        .map(|hunk| {
+            let at = hunk * 10;
+            let context = |lines: std::ops::Range<usize>| -> String {
+                lines.map(|line| format!(" line number {line}\n")).collect()
+            };
+            let changed = format!("-line number {at}\n+changed {at}\n");
+            // Each hunk shows nine of the ten lines that are its own, and more of those behind.
+            format!("@@ -{0},10 +{0},10 @@\n{changed}{1}", at + 1, context(at + 1..at + 10))
+        })
+        .collect();
+    let diff = format!("--- a/a.txt\n+++ b/a.txt\n{diff}");
+    let hunks = parse(&diff).unwrap_or_default().remove(0).hunks;
+    assert_eq!(apply_hunks(&old, &hunks).as_deref(), Ok(new.as_str()));
+    let moved = format!("typed\n{old}");
+    let mut group = criterion.benchmark_group(format!("patch_of_{}_lines", diff.lines().count()));
+    group.sample_size(10);
+    group.bench_function("parsed", |bench| bench.iter(|| black_box(parse(&diff))));
+    group.bench_function("shown", |bench| {
+        bench.iter(|| black_box(Subject::editing(FileChange::of_diff(&diff, None)).shown().cut()));
+    });
+    group.bench_function("applied", |bench| bench.iter(|| black_box(apply_hunks(&old, &hunks))));
+    group.bench_function("applied_to_a_text_that_moved", |bench| {
+        bench.iter(|| black_box(apply_hunks(&moved, &hunks)));
+    });
+    group.finish();
+}
+
+criterion_group!(parts, stages, slope, dialects, edits, patches);
 criterion_main!(parts);

@@ -33,7 +33,8 @@ pub mod app {
 pub mod domain {
     pub mod approval {
         pub use crate::domain::approval::{
-            AskRoot, FolderIdentity, Permission, PermissionAsk, PermissionOptionKind, RuleHolder,
+            AskRoot, FileChange, FolderIdentity, Permission, PermissionAsk, PermissionOptionKind, RuleHolder,
+            Subject,
         };
     }
     pub mod delivery {

@@ -28,6 +28,8 @@ const CLIENTS: &[(u32, u32, &str)] = &[
     (1, 35, "a webview makes the id of a tab when the user opens one"),
     (1, 57, "a tab shows that its agent ended"),
     (1, 67, "a webview alone opens and closes tabs"),
+    (2, 7, "the token lies in the secrets of VS Code"),
+    (2, 87, "the user sees the command in the terminal"),
     (4, 1, "the types of the host"),
     (4, 2, "the types of the webview"),
     (4, 3, "both are one module"),
@@ -62,13 +64,85 @@ const CLIENTS: &[(u32, u32, &str)] = &[
 
 /// Lines that nothing holds yet, or not all the way to the user: seed, line, what is missing. No test may name one: who
 /// builds it names it in a test and takes it off this list.
-const NOT_HELD: &[(u32, u32, &str)] = &[];
+const NOT_HELD: &[(u32, u32, &str)] = &[
+    (2, 1, "the desktop protocol as server and as client is being built"),
+    (2, 2, "the desktop protocol as server and as client is being built"),
+    (2, 3, "the desktop protocol as server and as client is being built"),
+    (2, 4, "the desktop protocol as server and as client is being built"),
+    (2, 5, "the desktop protocol as server and as client is being built"),
+    (2, 6, "the desktop protocol as server and as client is being built"),
+    (2, 8, "the desktop protocol as server and as client is being built"),
+    (2, 9, "the desktop protocol as server and as client is being built"),
+    (2, 10, "the desktop protocol as server and as client is being built"),
+    (2, 11, "the desktop protocol as server and as client is being built"),
+    (2, 12, "the desktop protocol as server and as client is being built"),
+    (2, 13, "the desktop protocol as server and as client is being built"),
+    (2, 14, "the desktop protocol as server and as client is being built"),
+    (2, 15, "the desktop protocol as server and as client is being built"),
+    (2, 16, "the desktop protocol as server and as client is being built"),
+    (2, 17, "the desktop protocol as server and as client is being built"),
+    (2, 18, "the desktop protocol as server and as client is being built"),
+    (2, 19, "the desktop protocol as server and as client is being built"),
+    (2, 20, "the desktop protocol as server and as client is being built"),
+    (2, 21, "the desktop protocol as server and as client is being built"),
+    (2, 22, "the desktop protocol as server and as client is being built"),
+    (2, 23, "the desktop protocol as server and as client is being built"),
+    (2, 24, "the desktop protocol as server and as client is being built"),
+    (2, 25, "the desktop protocol as server and as client is being built"),
+    (2, 26, "the desktop protocol as server and as client is being built"),
+    (2, 27, "the desktop protocol as server and as client is being built"),
+    (2, 28, "the desktop protocol as server and as client is being built"),
+    (2, 29, "the desktop protocol as server and as client is being built"),
+    (2, 30, "the desktop protocol as server and as client is being built"),
+    (2, 31, "the context of a prompt is being built"),
+    (2, 32, "the context of a prompt is being built"),
+    (2, 33, "the context of a prompt is being built"),
+    (2, 34, "the context of a prompt is being built"),
+    (2, 35, "the context of a prompt is being built"),
+    (2, 36, "the context of a prompt is being built"),
+    (2, 37, "the context of a prompt is being built"),
+    (2, 38, "the context of a prompt is being built"),
+    (2, 39, "the context of a prompt is being built"),
+    (2, 40, "the context of a prompt is being built"),
+    (2, 41, "the context of a prompt is being built"),
+    (2, 42, "the context of a prompt is being built"),
+    (2, 43, "the context of a prompt is being built"),
+    (2, 51, "the desktop protocol as server and as client is being built"),
+    (2, 52, "the desktop protocol as server and as client is being built"),
+    (2, 53, "the desktop protocol as server and as client is being built"),
+    (2, 54, "the desktop protocol as server and as client is being built"),
+    (2, 55, "the desktop protocol as server and as client is being built"),
+    (2, 56, "the desktop protocol as server and as client is being built"),
+    (2, 57, "the desktop protocol as server and as client is being built"),
+    (2, 59, "the desktop protocol as server and as client is being built"),
+    (2, 60, "the desktop protocol as server and as client is being built"),
+    (2, 61, "the desktop protocol as server and as client is being built"),
+    (2, 72, "the desktop protocol as server and as client is being built"),
+    (2, 73, "the desktop protocol as server and as client is being built"),
+    (2, 74, "the desktop protocol as server and as client is being built"),
+    (2, 75, "the desktop protocol as server and as client is being built"),
+    (2, 76, "the desktop protocol as server and as client is being built"),
+    (2, 85, "the policy of commands is being built"),
+    (2, 89, "the policy of commands is being built"),
+    (2, 91, "the policy of commands is being built"),
+    (2, 92, "the policy of commands is being built"),
+    (2, 93, "the policy of commands is being built"),
+    (2, 94, "the policy of commands is being built"),
+    (2, 95, "the context of a prompt is being built"),
+    (2, 96, "the context of a prompt is being built"),
+    (2, 97, "the context of a prompt is being built"),
+    (2, 98, "the context of a prompt is being built"),
+    (2, 99, "the context of a prompt is being built"),
+    (2, 100, "the context of a prompt is being built"),
+    (2, 101, "the desktop protocol as server and as client is being built"),
+    (2, 102, "the desktop protocol as server and as client is being built"),
+];
 
 /// Lines of each seed.
-const SEEDS: &[(u32, u32)] = &[(0, 79), (1, 68), (3, 67), (4, 64)];
+const SEEDS: &[(u32, u32)] = &[(0, 79), (1, 68), (2, 102), (3, 67), (4, 64)];
 
 #[test]
-fn every_line_of_seeds_000_001_003_and_004_that_is_the_servers_has_a_test_that_names_it() {
+fn every_line_of_the_seeds_that_is_the_servers_has_a_test_that_names_it() {
     let named = named_by_the_server();
     let nobody: Vec<String> = SEEDS
         .iter()
@@ -174,6 +248,7 @@ fn numbers_are_read_from_names() {
     assert_eq!(read("fn r003_07_names"), [(3, 7)]);
     assert_eq!(read("r000_20_to_22_28_and_31_schema"), [(0, 20), (0, 21), (0, 22), (0, 28), (0, 31)]);
     assert_eq!(read("r003_58_r003_59_a_gap_of_12_events"), [(3, 58), (3, 59)]);
+    assert_eq!(read("r002_99_100_context"), [(2, 99), (2, 100)]);
     assert_eq!(read("error_003_12 and for_003_1"), []);
 }
 
@@ -205,7 +280,7 @@ fn numbers(text: &str) -> BTreeSet<(u32, u32)> {
                 (Some(number), _) if part.starts_with('r') && digits.len() == 3 => {
                     (seed, last, through) = (Some(number), None, false);
                 }
-                (Some(number), Some(of)) if part.len() == 2 => {
+                (Some(number), Some(of)) if matches!(part.len(), 2 | 3) && !part.starts_with('r') => {
                     let from = if through { last.unwrap_or(number) } else { number };
                     found.extend((from..=number).map(|line| (of, line)));
                     (last, through) = (Some(number), false);

@@ -1010,7 +1010,11 @@ fn results() -> Vec<(&'static str, Value, Value)> {
         (
             "bb/patch/get",
             json!({"patch": {"patchId": "p", "sessionId": "s", "requestId": "r", "digest": "d", "status": "conflict",
-                "rationale": "why", "files": [{"filePath": "a", "root": "w", "outcome": "conflict", "message": "m", "hunks": [
+                "rationale": "why", "acceptanceCriteria": ["c"], "files": [{"filePath": "a", "root": "w", "change": "rename",
+                    "oldPath": "b", "baseHash": "sha256:0", "outcome": "conflict", "message": "m",
+                    "conflict": {"hunkId": "h", "line": 1, "there": "x", "wanted": "y"}, "hunks": [
+                    {"id": "f", "part": "file", "label": "Rename", "oldStart": 0, "oldLines": 0, "newStart": 0, "newLines": 0,
+                        "content": "", "state": "applied"},
                     {"id": "h", "oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1, "content": "-a\n+b\n",
                         "state": "rejected", "reason": "r"}]}]}}),
             json!({"patch": {"patchId": "p", "sessionId": "s", "requestId": "r", "digest": "d", "status": "pending",

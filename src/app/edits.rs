@@ -19,6 +19,12 @@ use crate::domain::edits::replace::replacement;
 use crate::domain::edits::text::content_hash;
 use crate::domain::policy::uri;
 
+/// Names the note beside an edit, in the one request that it stands in.
+const ANNOTATION: &str = "breadboard";
+
+/// Characters of an editor's reason in a sentence.
+const REASON: usize = 300;
+
 /// An edit of a file that goes through an editor.
 #[derive(Debug)]
 pub(super) struct EditDone {
@@ -99,6 +105,14 @@ impl App {
                 }
                 self.apply_text(session_id, EditUnderWay { root, path, base_hash, text }, reply);
             }
+            ClientRequest::ChangeFile { mut change, reply } => {
+                if let Err(error) = self.still_allowed(session_id, change.root.as_deref()) {
+                    return reply.refuse(error);
+                }
+                let buffers = self.buffers_of_turn(session_id);
+                change.turn = Some(session_id.to_owned());
+                self.files.submit(FileJob::Change { change, reply }, buffers);
+            }
             ClientRequest::RunCommand { command, cwd, call_id, reply } => {
                 if let Err(error) = self.still_allowed(session_id, None) {
                     return reply.refuse(error);
@@ -163,7 +177,7 @@ impl App {
             }
             (_, base_hash, _) => {
                 let buffers = self.buffers_of_turn(session_id);
-                let turn = self.turn_is_open(session_id).then(|| session_id.to_owned());
+                let turn = self.open_turn_of(session_id);
                 self.files.submit(FileJob::Write { turn, root, path, base_hash, text, reply }, buffers);
             }
         }
@@ -235,7 +249,7 @@ impl App {
         let abilities = editor.abilities;
         self.turn_edits(&done, old);
         let (start, end, inserted) = replacement(old, &done.text, encoding);
-        let edit = json!({
+        let mut edit = json!({
             "range": {
                 "start": { "line": start.line, "character": start.character },
                 "end": { "line": end.line, "character": end.character },
@@ -243,11 +257,21 @@ impl App {
             "newText": inserted,
         });
         let uri = &done.uri;
-        let edit = if abilities.document_changes {
+        // Only edits of documents with versions can have a note.
+        let is_annotated = abilities.document_changes && abilities.change_annotations;
+        let mut edit = if abilities.document_changes {
+            if is_annotated {
+                edit["annotationId"] = json!(ANNOTATION);
+            }
             json!({ "documentChanges": [{ "textDocument": { "uri": uri, "version": version }, "edits": [edit] }] })
         } else {
             json!({ "changes": { uri: [edit] } })
         };
+        if is_annotated {
+            let words = format!("The accepted change of {}", done.path);
+            let note = json!({ "label": "BreadBoard", "description": words, "needsConfirmation": false });
+            edit["changeAnnotations"] = json!({ ANNOTATION: note });
+        }
         let params = json!({ "label": "BreadBoard", "edit": edit });
         self.ask_editor(client, "workspace/applyEdit", &params, PendingAsk::EditApplied(Box::new(done)));
     }

@@ -27,6 +27,7 @@ mod on_engine;
 mod on_event;
 mod on_request;
 mod other_windows;
+mod patch_note;
 mod patches;
 mod paused;
 mod permission_request;

@@ -179,7 +179,8 @@ impl App {
         let mut permission = self.permission(session_id, &ask, &root, asked_at);
         permission.policy = standing.map(|standing| Box::new(standing.told));
         let proposal = self.proposal(session_id, &ask, &root);
-        if proposal.is_some() {
+        if let Some(proposal) = &proposal {
+            permission.parts = Some(proposal.hunks().count() as u64);
             // Of one that the engine gave no name, the name of the request.
             permission.patch_id.get_or_insert_with(|| permission.request_id.clone());
         }
@@ -251,6 +252,7 @@ impl App {
         if policy.is_some_and(|policy| self.answer_by_policy(session_id, &request_id, &policy)) {
             return;
         }
+        self.look_at_bases(session_id, &request_id);
         if let Some(option) = by_rule {
             self.settle_ask(
                 session_id,

@@ -211,9 +211,8 @@ impl App {
             FileJobDone::Spec(done) => self.spec_files_done(done),
             FileJobDone::Context(done) => self.context_found(*done),
             FileJobDone::Read { edit, outcome } => self.edit_base_read(*edit, outcome),
-            FileJobDone::PatchBase { write, outcome } => self.patch_base_read(*write, outcome),
+            FileJobDone::Patch(done) => self.patch_job_done(done),
             FileJobDone::Paths { wanted, paths } => self.paths_found(*wanted, paths),
-            FileJobDone::PatchWritten { write, outcome } => self.patch_file_written(*write, outcome),
             FileJobDone::Turn(done) => self.turn_job_done(done),
             FileJobDone::TurnWritten { revert, named, index, outcome } => {
                 self.revert_written(revert, named, index, outcome);

@@ -1,29 +1,28 @@
-//! The accepted hunks of an edit on their way into its files, where not all of it was accepted.
+//! The accepted parts of an edit on their way into its files, where not all of it was accepted, or a file is another one by now.
 //!
 //! Owns their order, one file after the other, and what the engine hears: no to the edit as a whole, and which part of it was
-//! made. Never takes a decision: that is `on_request::patches`. Written by the same way as an edit of our own agent.
+//! made. Never takes a decision: that is `on_request::patches`. What is to be done to a file is `domain::approval::file_edit`;
+//! what the engine is told, `patch_note`. Written by the same way as an edit of our own agent.
 
 use std::collections::VecDeque;
-use std::fmt::Write as _;
 
 use super::client::ClientId;
 use super::edits::{EditUnderWay, untrusted};
 use super::inbox::Reply;
-use super::ports::{Applied, EngineDecision, FileJob, FileText, PartMade, Ruling, SessionHome, Settlement};
+use super::patch_note::part_made;
+use super::ports::{
+    Applied, DiskChange, DiskChangeKind, DiskChanged, EngineDecision, PatchJob, PatchJobDone, PatchPlace,
+    Ruling, SessionHome, Settlement,
+};
 use super::record::Ask;
 use super::state::App;
 use crate::domain::approval::{
-    ChangeKind, Decision, FileOutcome, HunkState, PermissionAsk, PermissionStatus, Proposal, ProposedFile,
-    ProposedHunk,
+    BaseFile, ChangeKind, Decision, FileEdit, FileMode, HunkWay, NotMade, PermissionAsk, PermissionStatus,
+    ProposedFile,
 };
 use crate::domain::coded_error::{CodedError, ErrorCode};
-use crate::domain::edits::apply::apply_hunks;
 use crate::domain::edits::text::content_hash;
 use crate::protocol::patch::PatchFilesResult;
-
-/// Bytes of the hunks that were not made, or were edited first, as the engine is told of them: it made them itself, so a reminder
-/// is enough.
-const REMINDER: usize = 8 * 1_024;
 
 /// Notes that wait for the next prompt of a session: one for each edit of a turn that was taken in part. The newest count.
 const NOTES: usize = 16;
@@ -36,19 +35,29 @@ pub struct PatchWrite {
     pub(super) session_id: String,
     /// The request, as it stands so far.
     pub(super) ask: Box<Ask>,
-    pub(super) way: Way,
+    pub(super) way: HunkWay,
+    pub(super) step: WriteStep,
     /// Files of the proposal that wait, the first of them under way.
     pub(super) left: VecDeque<usize>,
     pub(super) reply: Reply<PatchFilesResult>,
 }
 
-/// Which way hunks go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
-    /// Into the files: they were accepted.
-    In,
-    /// Out of them.
-    Out,
+/// What is done with the file that is under way.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum WriteStep {
+    /// Everything was accepted: whether each file is what it was, or the engine must not write.
+    Compare {
+        /// What the client saw, for the answer.
+        digest: Option<String>,
+    },
+    /// It is written.
+    Write,
+    /// Its text is written, and its mode comes after.
+    ThenMode(FileMode),
+    /// Its text stands, with this hash, and its mode is being set.
+    ModeOf(Option<String>),
+    /// It was another one when it was to be written, for this reason; what is there now is looked at.
+    LookAgain(CodedError),
 }
 
 impl PatchWrite {
@@ -61,68 +70,219 @@ impl PatchWrite {
 impl App {
     /// Writes the next file; with none left the request is settled.
     pub(super) fn write_next(&mut self, mut write: PatchWrite) {
+        let way = write.way;
         let Some(file) = write.file().cloned() else { return self.patch_written(write) };
-        let open = self.uri_of(file.root.as_deref(), &file.file_path);
-        let open = open.map_or_else(Vec::new, |uri| self.open_documents(&write.session_id, &uri));
-        if let Some((_, _, document)) = open.first() {
-            let text = document.text.to_string();
-            let hash = content_hash(text.as_bytes());
-            return self.patch_base_read(write, Ok(Some(FileText { text, hash })));
+        let place = file.place(way).to_owned();
+        if !file.is_about_the_disk()
+            && let Some(found) = self.open_base(&write.session_id, file.root.as_deref(), &place)
+        {
+            return self.patch_base_read(write, Ok(Some(found)));
         }
         let buffers = self.buffers_of_turn(&write.session_id);
-        let job = FileJob::PatchBase { root: file.root, path: file.file_path, write: Box::new(write) };
-        self.files.submit(job, buffers);
+        self.files
+            .submit(PatchJob::Base { root: file.root, path: place, write: Box::new(write) }.into(), buffers);
     }
 
-    /// The text that the hunks are for.
-    pub(super) fn patch_base_read(
-        &mut self,
-        mut write: PatchWrite,
-        outcome: Result<Option<FileText>, CodedError>,
-    ) {
-        let Some(file) = write.file().cloned() else { return self.patch_written(write) };
+    /// The file as an editor has it open.
+    fn open_base(&self, session_id: &str, root: Option<&str>, path: &str) -> Option<BaseFile> {
+        let uri = self.uri_of(root, path)?;
+        let open = self.open_documents(session_id, &uri);
+        let text = open.first()?.2.text.to_string();
+        let hash = content_hash(text.as_bytes());
+        Some(BaseFile { text: Ok(text), hash })
+    }
+
+    /// An edit was asked for: what its files hold now is kept beside it, so that it is known later whether they changed.
+    pub(super) fn look_at_bases(&mut self, session_id: &str, request_id: &str) {
+        let Some(ask) = self.live_mut(session_id).and_then(|live| live.asks.get(request_id)).cloned() else {
+            return;
+        };
+        let Some(proposal) = ask.proposal else { return };
+        let mut places = Vec::new();
+        for (index, file) in proposal.files.iter().enumerate().filter(|(_, file)| file.base_hash.is_none()) {
+            let place = file.place(HunkWay::In).to_owned();
+            let open = match file.is_about_the_disk() {
+                true => None,
+                false => self.open_base(session_id, file.root.as_deref(), &place),
+            };
+            let hash = open.map(|open| open.hash);
+            places.push(PatchPlace { index, root: file.root.clone(), path: place, hash });
+        }
+        if places.is_empty() {
+            return;
+        }
+        let buffers = self.buffers_of_turn(session_id);
+        let (session_id, request_id) = (session_id.to_owned(), request_id.to_owned());
+        self.files.submit(PatchJob::Hashes { session_id, request_id, places }.into(), buffers);
+    }
+
+    /// What the files of an edit held when it was asked for.
+    pub(super) fn bases_looked_at(&mut self, session_id: &str, request_id: &str, places: Vec<PatchPlace>) {
+        let waits = self.live_mut(session_id).and_then(|live| live.asks.get_mut(request_id));
+        // One that is answered is on its way with what it had.
+        let Some(ask) = waits.filter(|ask| ask.answered.is_none()) else { return };
+        let Some(proposal) = ask.proposal.as_mut() else { return };
+        for PatchPlace { index, hash, .. } in places {
+            if let Some(file) = proposal.files.get_mut(index) {
+                file.base_hash = hash;
+            }
+        }
+        let ask = ask.clone();
+        self.note_ask(session_id, &ask);
+    }
+
+    /// A job about the files of an edit is done.
+    pub(super) fn patch_job_done(&mut self, done: PatchJobDone) {
+        match done {
+            PatchJobDone::Base { write, outcome } => self.patch_base_read(*write, outcome),
+            PatchJobDone::Written { write, outcome } => {
+                let made = outcome.map(|Applied { applied_hash, .. }| DiskChanged {
+                    hash: Some(applied_hash),
+                    mode_before: None,
+                });
+                self.patch_file_written(*write, made);
+            }
+            PatchJobDone::Changed { write, outcome } => self.patch_file_written(*write, outcome),
+            PatchJobDone::Hashes { session_id, request_id, places } => {
+                self.bases_looked_at(&session_id, &request_id, places);
+            }
+        }
+    }
+
+    /// The file that the hunks are for.
+    fn patch_base_read(&mut self, mut write: PatchWrite, outcome: Result<Option<BaseFile>, CodedError>) {
+        let (way, client, step) = (write.way, write.client, write.step.clone());
+        let Some(file) = write.file() else { return self.patch_written(write) };
         // Trust may have gone while the file was read.
-        let outcome = outcome.and_then(|found| match self.clients.trusts(write.client) {
+        let outcome = outcome.and_then(|found| match self.clients.trusts(client) {
             true => Ok(found),
             false => Err(untrusted()),
         });
-        match outcome.and_then(|found| made_of(&file, write.way, found)) {
-            Ok(edit) => {
-                let session_id = write.session_id.clone();
-                let buffers = self.buffers_of_turn(&session_id);
-                let (reply, answer) = Reply::new();
-                // First: where nobody can wait for it, nothing is written.
-                self.files.submit(FileJob::PatchWritten { answer, write: Box::new(write) }, buffers);
-                self.apply_text(&session_id, edit, reply);
+        match (step, outcome) {
+            (WriteStep::Compare { .. }, outcome) => self.compared(write, outcome.ok().flatten().as_ref()),
+            (WriteStep::LookAgain(error), found) => {
+                let sides = file.sides(way, found.ok().flatten().as_ref());
+                file.is_left(way, &error.message, Some(sides));
+                self.next_file(write);
             }
-            Err(error) => self.patch_file_written(write, Err(error)),
+            (_, Ok(found)) => match file.edit(way, found.as_ref()) {
+                Ok(edit) => self.make(write, edit),
+                Err(not_made) => {
+                    let problem = left_as_it_is(file, way, &not_made);
+                    file.is_left(way, &problem, Some(not_made.sides));
+                    self.next_file(write);
+                }
+            },
+            (_, Err(error)) => self.patch_file_written(write, Err(error)),
         }
     }
 
-    /// A file was written, or left as it is.
-    pub(super) fn patch_file_written(&mut self, mut write: PatchWrite, outcome: Result<Applied, CodedError>) {
-        let way = write.way;
-        if let Some(file) = write.file() {
-            match (outcome, way) {
-                (Ok(applied), Way::In) => file.is_applied(&applied.applied_hash),
-                (Ok(applied), Way::Out) => file.is_reverted(&applied.applied_hash),
-                (Err(error), Way::In) => file.is_conflict(&error.message),
-                // What stands in the file stands there.
-                (Err(error), Way::Out) => file.problem = Some(error.message),
-            }
+    /// Everything was accepted. Where a file is another one by now the engine, which knows only the old one, must not write it.
+    fn compared(&mut self, mut write: PatchWrite, found: Option<&BaseFile>) {
+        let Some(file) = write.file() else { return self.patch_written(write) };
+        let same = match (&file.base_hash, found) {
+            (Some(base), Some(found)) => *base == found.hash,
+            (None, None) => true,
+            (Some(_), None) => false,
+            (None, Some(_)) => file.change != ChangeKind::Create,
+        };
+        let beyond_us = write.ask.proposal.as_ref().is_some_and(|proposal| proposal.beyond_us().is_some());
+        if !same && !beyond_us {
+            let files = write.ask.proposal.as_ref().map_or(0, |proposal| proposal.files.len());
+            (write.step, write.left) = (WriteStep::Write, (0..files).collect());
+            return self.write_next(write);
         }
         write.left.pop_front();
         self.write_next(write);
     }
 
+    /// Does to a file what was accepted.
+    fn make(&mut self, mut write: PatchWrite, edit: FileEdit) {
+        let session_id = write.session_id.clone();
+        let Some((root, path)) = write.way_and_file() else { return self.patch_written(write) };
+        let buffers = self.buffers_of_turn(&session_id);
+        let turn = self.open_turn_of(&session_id);
+        let on_disk = |base_hash, kind| DiskChange {
+            root: root.clone(),
+            path: path.clone(),
+            base_hash,
+            turn: turn.clone(),
+            kind,
+        };
+        let change = match edit {
+            FileEdit::Text { base_hash, text, mode } => {
+                write.step = mode.map_or(WriteStep::Write, WriteStep::ThenMode);
+                let (reply, answer) = Reply::new();
+                // First: where nobody can wait for it, nothing is written.
+                self.files.submit(PatchJob::Written { answer, write: Box::new(write) }.into(), buffers);
+                return self.apply_text(&session_id, EditUnderWay { root, path, base_hash, text }, reply);
+            }
+            FileEdit::Delete { base_hash } => on_disk(Some(base_hash), DiskChangeKind::Delete),
+            FileEdit::Move { to, base_hash, text, mode } => {
+                on_disk(Some(base_hash), DiskChangeKind::Move { to, text, mode })
+            }
+            FileEdit::Mode { base_hash, mode } => on_disk(Some(base_hash), DiskChangeKind::Mode(mode)),
+        };
+        write.step = WriteStep::Write;
+        self.files.submit(PatchJob::Change { change, write: Box::new(write) }.into(), buffers);
+    }
+
+    /// A file was written, or left as it is.
+    fn patch_file_written(&mut self, mut write: PatchWrite, outcome: Result<DiskChanged, CodedError>) {
+        let way = write.way;
+        let step = std::mem::replace(&mut write.step, WriteStep::Write);
+        let Some((root, path)) = write.way_and_file() else { return self.patch_written(write) };
+        let Some(file) = write.file() else { return self.patch_written(write) };
+        match (outcome, step) {
+            (Ok(made), WriteStep::ThenMode(mode)) => {
+                write.step = WriteStep::ModeOf(made.hash);
+                // Its text stands already, perhaps unsaved in an editor, so that no hash of the disk can be asked for.
+                let turn = None;
+                let change = DiskChange { root, path, base_hash: None, turn, kind: DiskChangeKind::Mode(mode) };
+                let buffers = self.buffers_of_turn(&write.session_id);
+                return self
+                    .files
+                    .submit(PatchJob::Change { change, write: Box::new(write) }.into(), buffers);
+            }
+            (Ok(made), step) => {
+                file.mode_before = made.mode_before.or(file.mode_before);
+                let hash = match step {
+                    WriteStep::ModeOf(hash) => hash,
+                    WriteStep::Compare { .. }
+                    | WriteStep::Write
+                    | WriteStep::ThenMode(_)
+                    | WriteStep::LookAgain(_) => made.hash,
+                };
+                file.is_made(way, hash.as_deref());
+            }
+            // Its text stands there.
+            (Err(error), WriteStep::ModeOf(hash)) => {
+                file.is_made(way, hash.as_deref());
+                file.problem = Some(error.message);
+            }
+            (Err(error), _) if error.code == ErrorCode::Conflict => {
+                write.step = WriteStep::LookAgain(error);
+                return self.write_next(write);
+            }
+            (Err(error), _) => file.is_left(way, &error.message, None),
+        }
+        self.next_file(write);
+    }
+
+    fn next_file(&mut self, mut write: PatchWrite) {
+        write.left.pop_front();
+        write.step = WriteStep::Write;
+        self.write_next(write);
+    }
+
     /// All is written, as far as it could be. Of a part that was accepted the engine hears no, and what was made.
     fn patch_written(&mut self, write: PatchWrite) {
-        let PatchWrite { client: _, session_id, ask, way, left: _, reply } = write;
+        let PatchWrite { client, session_id, ask, way, step, left: _, reply } = write;
         let request_id = ask.permission.request_id.clone();
         let mut ask = *ask;
         (ask.answered, ask.sent) = (None, false);
         let result = super::on_request::patch_outcomes(&ask);
-        if way == Way::Out {
+        if way == HunkWay::Out {
             self.note_ask(&session_id, &ask);
             self.flush(&session_id);
             return reply.answer(result);
@@ -130,6 +290,9 @@ impl App {
         match self.live_mut(&session_id).and_then(|live| live.asks.get_mut(&request_id)) {
             Some(waits) => *waits = ask.clone(),
             None => return reply.refuse(cancelled()),
+        }
+        if let WriteStep::Compare { digest } = step {
+            return self.answer_as_a_whole(client, &session_id, &ask, digest, reply);
         }
         self.note_ask(&session_id, &ask);
         let no = PermissionAsk::choose(&ask.permission.options, None, Decision::Deny);
@@ -176,40 +339,25 @@ impl App {
     }
 }
 
-/// The text of a file with its accepted hunks, or without those that stand in it.
-fn made_of(file: &ProposedFile, way: Way, found: Option<FileText>) -> Result<EditUnderWay, CodedError> {
-    let conflict = |why: &str| {
-        let since = match way {
-            Way::In => "was proposed",
-            Way::Out => "was made",
-        };
-        CodedError::new(
-            ErrorCode::Conflict,
-            format!(
-                "`{}` is not what it was when this {since}, so it was left as it is: {why}",
-                file.file_path
-            ),
-        )
-    };
-    if way == Way::Out && file.change == ChangeKind::Create {
-        return Err(CodedError::new(
-            ErrorCode::Conflict,
-            format!("`{}` was made by this edit; delete the file to take that back.", file.file_path),
-        ));
+impl PatchWrite {
+    /// The file that is under way, where it is.
+    fn way_and_file(&mut self) -> Option<(Option<String>, String)> {
+        let way = self.way;
+        let file = self.file()?;
+        Some((file.root.clone(), file.place(way).to_owned()))
     }
-    let (text, base_hash) = match (found, file.change) {
-        (Some(found), _) => (found.text, Some(found.hash)),
-        (None, ChangeKind::Create) => (String::new(), None),
-        (None, ChangeKind::Modify | ChangeKind::Delete | ChangeKind::Rename) => {
-            return Err(conflict("The file is gone."));
-        }
+}
+
+fn left_as_it_is(file: &ProposedFile, way: HunkWay, not_made: &NotMade) -> String {
+    let since = match way {
+        HunkWay::In => "was proposed",
+        HunkWay::Out => "was made",
     };
-    let hunks = match way {
-        Way::In => file.accepted(),
-        Way::Out => file.applied_reversed(),
-    };
-    let text = apply_hunks(&text, &hunks).map_err(|why| conflict(&why.reason))?;
-    Ok(EditUnderWay { root: file.root.clone(), path: file.file_path.clone(), base_hash, text })
+    format!(
+        "`{}` is not what it was when this {since}, so it was left as it is: {}",
+        file.place(way),
+        not_made.why
+    )
 }
 
 fn cancelled() -> CodedError {
@@ -217,134 +365,4 @@ fn cancelled() -> CodedError {
         ErrorCode::Cancelled,
         "The request was settled otherwise before all that was accepted was written; look at the files before you go on.",
     )
-}
-
-/// What the card says of an edit of which a part was made.
-pub(super) fn part_label(proposal: &Proposal) -> Option<String> {
-    let counts = proposal.counts();
-    let is_part = proposal.hunks().any(|hunk| hunk.state == HunkState::Applied) && !proposal.is_all();
-    let edited = match counts.edited {
-        0 => String::new(),
-        edited => format!(", {edited} as edited"),
-    };
-    is_part.then(|| format!("Accept {} of {} changes{edited}", counts.accepted, counts.hunks))
-}
-
-/// What an engine is told whose edit was decided in parts.
-pub(super) fn part_made(proposal: &Proposal) -> Option<PartMade> {
-    let is_written = proposal.hunks().any(|hunk| hunk.state == HunkState::Applied);
-    note(proposal).map(|note| PartMade { note, is_written })
-}
-
-/// What stands in which file, and what does not.
-fn note(proposal: &Proposal) -> Option<String> {
-    if proposal.is_all() || proposal.is_none() || !proposal.is_decided() {
-        return None;
-    }
-    let mut note = "The user decided on this edit change by change.".to_owned();
-    for file in &proposal.files {
-        let made = file.hunks.iter().filter(|hunk| hunk.state == HunkState::Applied).count();
-        let of = file.hunks.len();
-        // Writing to a String cannot fail.
-        let _ = match (file.outcome(), &file.problem) {
-            (FileOutcome::Applied, _) => {
-                write!(note, " `{}` has all of its {of} changes, so do not make them again.", file.file_path)
-            }
-            (FileOutcome::Partly, _) => write!(
-                note,
-                " `{}` has {made} of its {of} changes, so do not make those again, and leave the others out.",
-                file.file_path
-            ),
-            (FileOutcome::Conflict, Some(problem)) => write!(note, " {problem}"),
-            (
-                FileOutcome::Conflict | FileOutcome::Rejected | FileOutcome::Pending | FileOutcome::Reverted,
-                _,
-            ) => {
-                write!(note, " `{}` was left as it is.", file.file_path)
-            }
-        };
-    }
-    let edited = hunks_of(proposal, |hunk| hunk.edited && hunk.state == HunkState::Applied);
-    if !edited.is_empty() {
-        let _ = write!(note, " Changes that the user edited first, as they stand in the files:\n{edited}");
-    }
-    let rejected = hunks_of(proposal, |hunk| hunk.state == HunkState::Rejected);
-    if !rejected.is_empty() {
-        let _ = write!(note, " Rejected changes:\n{rejected}");
-    }
-    Some(note)
-}
-
-/// Those hunks, as far as a reminder goes.
-fn hunks_of(proposal: &Proposal, wanted: impl Fn(&ProposedHunk) -> bool) -> String {
-    let mut told = String::new();
-    for file in &proposal.files {
-        for hunk in file.hunks.iter().filter(|hunk| wanted(hunk)) {
-            let because = hunk.reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})"));
-            let text = format!("`{}`{because}:\n{}", file.file_path, hunk.diff);
-            if told.len() + text.len() > REMINDER {
-                told.push_str("and more.\n");
-                return told;
-            }
-            told.push_str(&text);
-        }
-    }
-    told
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::approval::{Action, Decided, FileChange, Subject};
-
-    #[test]
-    fn an_engine_is_told_what_stands_in_which_file_and_what_does_not() {
-        // Given two changes in one file, one in each of two others
-        let old = (1..30).map(|line| format!("{line}\n")).collect::<String>();
-        let new = old.replace("\n3\n", "\nthree\n").replace("\n25\n", "\ntwenty-five\n");
-        let files = vec![
-            FileChange::of_texts("a", Some(&old), &new),
-            FileChange::of_texts("b", Some("x\n"), "y\n"),
-            FileChange::of_texts("c", Some("x\n"), "y\n"),
-        ];
-        let mut proposal = Proposal::of(&Subject::new(Action::Edit { files })).unwrap();
-        assert_eq!((note(&proposal), part_label(&proposal)), (None, None));
-        // When the second is rejected, and one file has changed
-        let second = proposal.files[0].hunks[1].id.clone();
-        proposal.decide(Decided::Hunk { id: &second }, false, Some("keep the number")).unwrap();
-        proposal.settle(true);
-        proposal.files[0].is_applied("sha256:1");
-        proposal.files[1].is_applied("sha256:2");
-        proposal.files[2].is_conflict("`c` is not what it was.");
-        // Then
-        assert_eq!(part_label(&proposal).as_deref(), Some("Accept 2 of 4 changes"));
-        assert_eq!(
-            note(&proposal).as_deref(),
-            Some(
-                "The user decided on this edit change by change. `a` has 1 of its 2 changes, so do not make those again, and \
-                 leave the others out. `b` has all of its 1 changes, so do not make them again. `c` is not what it was. \
-                 Rejected changes:\n`a` (keep the number):\n@@ -22,7 +22,7 @@\n 22\n 23\n 24\n-25\n+twenty-five\n 26\n 27\n 28\n"
-            )
-        );
-    }
-
-    #[test]
-    fn an_engine_is_told_which_change_the_user_edited_and_how() {
-        // Given one change, which the user edits and accepts
-        let files = vec![FileChange::of_texts("b", Some("x\n"), "y\n")];
-        let mut proposal = Proposal::of(&Subject::new(Action::Edit { files })).unwrap();
-        let id = proposal.files[0].hunks[0].id.clone();
-        proposal.edit(&id, "-x\n+z\n").unwrap();
-        proposal.settle(true);
-        proposal.files[0].is_applied("sha256:1");
-        // Then
-        assert_eq!(part_label(&proposal).as_deref(), Some("Accept 1 of 1 changes, 1 as edited"));
-        assert_eq!(
-            note(&proposal).as_deref(),
-            Some(
-                "The user decided on this edit change by change. `b` has all of its 1 changes, so do not make them again. \
-                 Changes that the user edited first, as they stand in the files:\n`b`:\n@@ -1,1 +1,1 @@\n-x\n+z\n"
-            )
-        );
-    }
 }

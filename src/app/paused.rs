@@ -234,6 +234,7 @@ fn cut(left: Option<&LeftTurn>) -> CutTurn {
 fn doing(effect: &EffectAsked) -> String {
     match effect {
         EffectAsked::Write { path, .. } => format!("write `{path}`"),
+        EffectAsked::Edit { paths, .. } => format!("change `{}`", paths.join("`, `")),
         EffectAsked::Command { command, .. } => {
             let said: String = command.chars().take(COMMAND_SAID).collect();
             let more = if said.len() < command.len() { "…" } else { "" };

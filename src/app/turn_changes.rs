@@ -29,6 +29,11 @@ impl App {
         self.known(session_id).is_ok_and(|session| session.record.turn.is_open())
     }
 
+    /// The session, where a turn of it is open: what is written then is a change of that turn.
+    pub(super) fn open_turn_of(&self, session_id: &str) -> Option<String> {
+        self.turn_is_open(session_id).then(|| session_id.to_owned())
+    }
+
     /// A turn begins, its prompt was recorded just now. What comes back is answered once the files were looked at, where its
     /// engine writes by itself.
     pub(super) fn turn_changes_begin(

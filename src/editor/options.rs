@@ -92,6 +92,9 @@ fn read_abilities(params: &Value) -> EditorAbilities {
         work_done_progress: able("/capabilities/window/workDoneProgress"),
         apply_edit: able("/capabilities/workspace/applyEdit"),
         document_changes: able("/capabilities/workspace/workspaceEdit/documentChanges"),
+        change_annotations: params
+            .pointer("/capabilities/workspace/workspaceEdit/changeAnnotationSupport")
+            .is_some_and(Value::is_object),
         configuration: able("/capabilities/workspace/configuration"),
         register_configuration: able("/capabilities/workspace/didChangeConfiguration/dynamicRegistration"),
         terminal_run: able("/capabilities/experimental/breadboard/terminalRun"),
@@ -245,6 +248,7 @@ mod tests {
                 work_done_progress: true,
                 apply_edit: true,
                 document_changes: true,
+                change_annotations: false,
                 configuration: true,
                 register_configuration: true,
                 terminal_run: true,

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::watch;
 use url::Url;
 
-use super::ports::{Answer, PortError, PortFuture, Ran, Root, TurnPort, WorkspaceView, Written};
+use super::ports::{
+    Answer, FileOperation, PortError, PortFuture, Ran, Root, TurnPort, WorkspaceView, Written,
+};
 use crate::domain::dialect::desktop::message::{ServerMessage, SessionState};
 use crate::domain::edits::text::content_hash;
 use crate::domain::steps::TurnStep;
@@ -34,6 +36,7 @@ pub(crate) struct FakePort {
     pub(crate) said: Mutex<Vec<ServerMessage>>,
     pub(crate) steps: Mutex<Vec<TurnStep>>,
     pub(crate) writes: Mutex<Vec<Write>>,
+    pub(crate) operations: Mutex<Vec<(String, Option<String>, FileOperation)>>,
     pub(crate) commands: Mutex<Vec<(String, String)>>,
     /// Stop the turn when this many tokens were said.
     stop_after_tokens: Option<usize>,
@@ -54,6 +57,7 @@ impl FakePort {
             said: Mutex::default(),
             steps: Mutex::default(),
             writes: Mutex::default(),
+            operations: Mutex::default(),
             commands: Mutex::default(),
             stop_after_tokens: None,
         }
@@ -154,7 +158,18 @@ impl TurnPort for FakePort {
     ) -> PortFuture<'_, Result<Written, PortError>> {
         let hash = content_hash(text.as_bytes());
         self.writes.lock().unwrap().push((root, path, base_hash, text));
-        Box::pin(async move { Ok(Written { hash, saved: true }) })
+        Box::pin(async move { Ok(Written { hash: Some(hash), saved: true }) })
+    }
+
+    fn change_file(
+        &self,
+        _root: Option<String>,
+        path: String,
+        base_hash: Option<String>,
+        operation: FileOperation,
+    ) -> PortFuture<'_, Result<Written, PortError>> {
+        self.operations.lock().unwrap().push((path, base_hash, operation));
+        Box::pin(async move { Ok(Written { hash: None, saved: true }) })
     }
 
     fn run_command(

@@ -15,6 +15,7 @@ pub(crate) mod retrieval;
 pub(crate) mod tools;
 pub(crate) mod turn;
 pub(crate) mod turn_output;
+pub(crate) mod wished_file;
 
 #[cfg(test)]
 mod planner_tests;

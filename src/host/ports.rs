@@ -65,10 +65,24 @@ pub(crate) enum Answer {
 /// How a text was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Written {
-    /// Hash of what is there now.
-    pub hash: String,
+    /// Hash of what is there now; `None`: nothing.
+    pub hash: Option<String>,
     /// Whether it is on disk; else it stands in the editor, unsaved.
     pub saved: bool,
+}
+
+/// What is done to a file as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum FileOperation {
+    /// It goes.
+    Delete,
+    /// It gets another path, where nothing may be.
+    Move {
+        /// Relative to the same root.
+        to: String,
+        /// The whole new text, where that changes.
+        text: Option<String>,
+    },
 }
 
 /// How a command ended.
@@ -99,6 +113,14 @@ pub(crate) trait TurnPort: Send + Sync {
         path: String,
         base_hash: Option<String>,
         text: String,
+    ) -> PortFuture<'_, Result<Written, PortError>>;
+    /// Deletes or moves a file.
+    fn change_file(
+        &self,
+        root: Option<String>,
+        path: String,
+        base_hash: Option<String>,
+        operation: FileOperation,
     ) -> PortFuture<'_, Result<Written, PortError>>;
     /// Runs a command.
     fn run_command(

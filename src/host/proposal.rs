@@ -1,161 +1,69 @@
-//! A change of one file, from the wish to the written text.
+//! A change of one or several files, from the wish to the written files.
 //!
-//! Owns the path of a patch: read the base, compute the text, say `patch.proposed`, ask, look at trust again, write.
+//! Owns the path of a patch: read the bases, compute the texts, say `patch.proposed`, ask, look at trust again, write.
 //! Never writes by itself: the port does, and only what was allowed.
 
-use std::io::ErrorKind;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Map, Value, json};
-use url::Url;
 
-use super::ports::{Answer, Root, WorkspaceView, Written};
+use super::ports::{Answer, Written};
 use super::request::AnsweredAsk;
-use super::retrieval::{self, RetrievalError};
 use super::turn_output::TurnOutput;
-use crate::confined::{Links, NotOpened, NotRead, open_regular, read_bounded};
+pub(crate) use super::wished_file::{ProposalRefusal, ProposedChange};
+use super::wished_file::{WishedChange, WishedFile};
 use crate::domain::dialect::desktop::message::{PatchProposed, RiskLevel, ServerMessage};
-use crate::domain::edits::apply::{Conflict, TextEdit, apply_edits, apply_hunks, keep_line_ends};
-use crate::domain::edits::diff::unified_diff;
-use crate::domain::edits::patch;
 use crate::domain::edits::text::content_hash;
 use crate::domain::steps::EffectAsked;
 
-/// Largest text a patch may make; the same as the largest file that is read by name.
-const TEXT_LIMIT: usize = 16 << 20;
-
-/// How the new text is given.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum ProposedChange {
-    /// Exact replacements.
-    Edits(Vec<TextEdit>),
-    /// A unified diff of this one file.
-    Diff(String),
-    /// The whole new text.
-    NewContent(String),
-    /// The whole new text, made from exactly this base.
-    Rewritten {
-        /// Hash of the base.
-        base_hash: Option<String>,
-        /// The text, its line ends included.
-        text: String,
-    },
-}
+/// Files of one change: more nobody reviews at once, and a model can propose again.
+const FILES: usize = 64;
 
 /// A wished change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Proposal {
-    /// The file, as the model or the user named it.
-    pub path: String,
+    /// The files, as the model or the user named them, each once, with what happens to each.
+    pub files: Vec<(String, ProposedChange)>,
     /// Why.
     pub rationale: String,
     /// How to check.
     pub acceptance_criteria: Vec<String>,
-    /// What.
-    pub change: ProposedChange,
 }
 
 /// How it went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Written.
+    /// Allowed, and written as far as it could be.
     Applied {
-        /// The file as it is shown.
-        path: String,
-        /// Hash after.
-        hash: String,
-        /// Whether it is on disk.
-        saved: bool,
-        /// Lines added.
-        added: usize,
-        /// Lines removed.
-        removed: usize,
-        /// What had to be repaired in the diff.
+        /// What was done, file by file, in order.
+        files: Vec<AppliedFile>,
+        /// What had to be repaired in the diffs.
         warnings: Vec<String>,
+        /// The file at which it stopped, and why; the files behind it are as they were.
+        stopped: Option<(String, ProposalRefusal)>,
     },
     /// The user, or a rule, denied it; nothing was changed.
     Denied,
-    /// The user decided change by change: what stands in the file, and what does not.
+    /// The user decided change by change: what stands in the files, and what does not.
     InPart(String),
 }
 
-/// Why nothing was proposed or written: a stable code and one sentence.
+/// A file that was changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ProposalRefusal {
-    /// For instance `conflict`.
-    pub code: String,
-    /// One sentence.
-    pub message: String,
-}
-
-impl ProposalRefusal {
-    fn new(code: &str, message: impl Into<String>) -> Self {
-        Self { code: code.to_owned(), message: message.into() }
-    }
-
-    /// What every writing tool answers in a workspace without trust.
-    pub(crate) fn untrusted() -> Self {
-        Self::new(
-            "untrusted_workspace",
-            "The workspace is not trusted, so nothing may be changed or run; the user must trust it first.",
-        )
-    }
-}
-
-impl From<RetrievalError> for ProposalRefusal {
-    fn from(error: RetrievalError) -> Self {
-        Self::new(error.code(), error.to_string())
-    }
-}
-
-/// A file as it is before the change.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Base {
-    /// Name of the root, where several are open.
-    pub root: Option<String>,
-    /// Relative to the root.
+pub(crate) struct AppliedFile {
+    /// The file as it is shown.
     pub path: String,
-    /// As it is shown: with the root's name where several are open.
-    pub shown: String,
-    /// Its text; `None` when there is no such file.
-    pub text: Option<String>,
-    /// Hash of the buffer's text or of the file's bytes.
+    /// What it was called, where it was renamed.
+    pub old_path: Option<String>,
+    /// Hash after; `None`: it is gone.
     pub hash: Option<String>,
-}
-
-/// Reads a file as the base of a change: the open buffer, else the disk. Blocking.
-pub(crate) fn read_base(
-    view: &WorkspaceView,
-    path: &str,
-    cancel: &AtomicBool,
-) -> Result<Base, ProposalRefusal> {
-    let (root, rel) = retrieval::resolve(view, path)?;
-    if rel.is_empty() {
-        return Err(ProposalRefusal::new(
-            "invalid_params",
-            "A patch needs the path of a file, not of a folder.",
-        ));
-    }
-    let several = view.roots.len() > 1;
-    let name = several.then(|| root.name.clone());
-    let shown = if several { format!("{}/{rel}", root.name) } else { rel.clone() };
-    let (text, hash) = match open_buffer(view, root, &rel) {
-        Some(text) => {
-            let hash = content_hash(text.as_bytes());
-            (Some(text), Some(hash))
-        }
-        None => match read_disk(root, &rel, cancel)? {
-            // The bytes are read first: if the file changes in between, its hash no longer fits and the write is refused.
-            Some(bytes) => {
-                let text = retrieval::read_lines(view, path, 1, None, TEXT_LIMIT, cancel)?.text;
-                (Some(text), Some(content_hash(&bytes)))
-            }
-            None => (None, None),
-        },
-    };
-    Ok(Base { root: name, path: rel, shown, text, hash })
+    /// Whether it is on disk.
+    pub saved: bool,
+    /// Lines added.
+    pub added: usize,
+    /// Lines removed.
+    pub removed: usize,
 }
 
 /// Proposes a change, asks, and writes it when it is allowed. One that was asked for before, by a process that is gone, is made
@@ -173,78 +81,149 @@ pub(crate) async fn propose(
     if !view.trusted {
         return Err(ProposalRefusal::untrusted());
     }
-    let Proposal { path, rationale, acceptance_criteria, change } = proposal;
+    let Proposal { files, rationale, acceptance_criteria } = proposal;
     let shown = before.as_ref().map(|before| before.effect.clone());
-    let (base, text, warnings) = blocking(move |cancel| {
-        let base = read_base(&view, &path, cancel)?;
-        if shown.as_ref().is_some_and(|shown| !is_base_of(shown, &base)) {
-            return Err(changed_since(&base));
+    let wished = blocking(move |cancel| {
+        let files = files.into_iter();
+        let made = files.map(|(path, change)| WishedFile::of(&view, &path, change, cancel));
+        let made = made.collect::<Result<Vec<_>, _>>().and_then(together);
+        match (made, shown) {
+            (Ok(files), Some(shown)) if shown != effect(&files) => Err(changed_since(&files)),
+            (made, _) => made,
         }
-        let (text, warnings) = changed(&base, change)?;
-        if shown.is_some_and(|shown| shown != effect(&base, &text)) {
-            return Err(changed_since(&base));
-        }
-        Ok((base, text, warnings))
     })
     .await?;
-    if text.len() > TEXT_LIMIT {
-        return Err(ProposalRefusal::new(
-            "too_large",
-            "The new text is larger than 16 MiB; make a smaller change.",
-        ));
-    }
-    if base.text.as_deref() == Some(text.as_str()) {
-        return Err(ProposalRefusal::new(
-            "conflict",
-            format!("The change leaves `{}` as it is, so there is nothing to do.", base.shown),
-        ));
-    }
-    let diff = unified_diff(&base.shown, base.text.as_deref(), &text);
-    let count = |mark: char| {
-        diff.hunks.iter().flat_map(|hunk| hunk.content.lines()).filter(|line| line.starts_with(mark)).count()
-    };
-    let (added, removed) = (count('+'), count('-'));
-    let patch = PatchProposed {
-        patch_id: port.fresh_id(),
-        file_path: base.shown.clone(),
-        diff: diff.unified,
-        rationale,
-        acceptance_criteria,
-        requires_approval: true,
-        hunks: diff.hunks,
-        base_hash: base.hash.clone(),
-        warnings: warnings.clone(),
-    };
+    let effect = effect(&wished);
     let request_id = match before {
         Some(before) => before.request_id,
-        None => match ask_about(voice, patch, effect(&base, &text)).await {
-            (_, Answer::Denied) => return Ok(Outcome::Denied),
-            (_, Answer::InPart { note, is_written }) => {
-                if is_written {
-                    voice.file_modified(&base.shown);
+        None => {
+            let patch = patch_of(port.fresh_id(), &wished, rationale, acceptance_criteria);
+            match ask_about(voice, patch, &wished, effect).await {
+                (_, Answer::Denied) => return Ok(Outcome::Denied),
+                (_, Answer::InPart { note, is_written }) => {
+                    for file in wished.iter().filter(|_| is_written) {
+                        voice.file_modified(file.shown());
+                    }
+                    return Ok(Outcome::InPart(note));
                 }
-                return Ok(Outcome::InPart(note));
+                (request_id, Answer::Allowed) => request_id,
             }
-            (request_id, Answer::Allowed) => request_id,
-        },
+        }
     };
     // Trust may have gone while the question was open.
     if !port.workspace().trusted {
         return Err(ProposalRefusal::untrusted());
     }
     voice.step_performing(&request_id).await;
-    let Written { hash, saved } = port
-        .apply_text(base.root, base.path, base.hash, text)
-        .await
-        .map_err(|error| ProposalRefusal { code: error.code, message: error.message })?;
-    voice.file_modified(&base.shown);
-    Ok(Outcome::Applied { path: base.shown, hash, saved, added, removed, warnings })
+    write(voice, wished).await
+}
+
+/// Writes file by file, up to the first one that cannot be written.
+async fn write(voice: &mut TurnOutput<'_>, wished: Vec<WishedFile>) -> Result<Outcome, ProposalRefusal> {
+    let is_one = wished.len() == 1;
+    let warnings = wished.iter().flat_map(|file| file.warnings.clone()).collect();
+    let (mut files, mut stopped) = (Vec::new(), None);
+    for file in wished {
+        let shown = file.shown().to_owned();
+        match write_file(voice, file).await {
+            Ok(applied) => {
+                voice.file_modified(&shown);
+                files.push(applied);
+            }
+            Err(refusal) if is_one => return Err(refusal),
+            Err(refusal) => {
+                stopped = Some((shown, refusal));
+                break;
+            }
+        }
+    }
+    Ok(Outcome::Applied { files, warnings, stopped })
+}
+
+async fn write_file(voice: &TurnOutput<'_>, file: WishedFile) -> Result<AppliedFile, ProposalRefusal> {
+    let port = voice.port();
+    let (added, removed) = counts(&file);
+    let path = file.shown().to_owned();
+    let operation = file.operation();
+    let base = file.base;
+    let written = match (operation, file.wish) {
+        (Some(operation), _) => port.change_file(base.root, base.path, base.hash, operation).await,
+        (None, WishedChange::Text(text)) => port.apply_text(base.root, base.path, base.hash, text).await,
+        // What is no text has an operation.
+        (None, WishedChange::Delete | WishedChange::Rename { .. }) => return Err(changed_since(&[])),
+    };
+    let Written { hash, saved } =
+        written.map_err(|error| ProposalRefusal { code: error.code, message: error.message })?;
+    let old_path = Some(base.shown).filter(|old| *old != path);
+    Ok(AppliedFile { path, old_path, hash, saved, added, removed })
+}
+
+/// Files that can be decided on together.
+fn together(files: Vec<WishedFile>) -> Result<Vec<WishedFile>, ProposalRefusal> {
+    let invalid = |message: &str| Err(ProposalRefusal::new("invalid_params", message));
+    if files.is_empty() {
+        return invalid("A change needs at least one file.");
+    }
+    if files.len() > FILES {
+        return invalid("A change has at most 64 files; propose the others afterwards.");
+    }
+    if files.iter().any(|file| file.base.root != files[0].base.root) {
+        return invalid(
+            "The files are in several folders of the workspace; propose one change for each folder.",
+        );
+    }
+    let mut paths: Vec<&str> = Vec::new();
+    for file in &files {
+        let moved = Some(file.shown()).filter(|shown| *shown != file.base.shown);
+        for path in [Some(file.base.shown.as_str()), moved].into_iter().flatten() {
+            if paths.contains(&path) {
+                return invalid("A file stands twice in the change; give all of what happens to it once.");
+            }
+            paths.push(path);
+        }
+    }
+    Ok(files)
+}
+
+fn counts(file: &WishedFile) -> (usize, usize) {
+    let diff = file.diff();
+    let count = |mark: char| {
+        diff.hunks.iter().flat_map(|hunk| hunk.content.lines()).filter(|line| line.starts_with(mark)).count()
+    };
+    (count('+'), count('-'))
+}
+
+fn patch_of(
+    patch_id: String,
+    files: &[WishedFile],
+    rationale: String,
+    acceptance_criteria: Vec<String>,
+) -> PatchProposed {
+    let (mut diff, mut hunks) = (String::new(), Vec::new());
+    for file in files {
+        let one = file.diff();
+        diff.push_str(&one.unified);
+        hunks.extend(one.hunks);
+    }
+    let first = files.first();
+    PatchProposed {
+        patch_id,
+        file_path: first.map(|file| file.shown().to_owned()).unwrap_or_default(),
+        diff,
+        rationale,
+        acceptance_criteria,
+        requires_approval: true,
+        hunks,
+        base_hash: first.filter(|_| files.len() == 1).and_then(|file| file.base.hash.clone()),
+        warnings: files.iter().flat_map(|file| file.warnings.clone()).collect(),
+    }
 }
 
 /// Says what would be written, and waits for the answer to that.
 async fn ask_about(
     voice: &mut TurnOutput<'_>,
     patch: PatchProposed,
+    files: &[WishedFile],
     effect: EffectAsked,
 ) -> (String, Answer) {
     let port = voice.port();
@@ -256,16 +235,27 @@ async fn ask_about(
     ]
     .into_iter()
     .collect();
+    if !patch.acceptance_criteria.is_empty() {
+        args.insert("acceptance_criteria".to_owned(), json!(patch.acceptance_criteria));
+    }
     if !patch.warnings.is_empty() {
         args.insert("warnings".to_owned(), json!(patch.warnings));
     }
+    let bases: Map<String, Value> = files
+        .iter()
+        .filter_map(|file| Some((file.shown().to_owned(), json!(file.base.hash.as_ref()?))))
+        .collect();
+    if !bases.is_empty() {
+        args.insert("base_hashes".to_owned(), Value::Object(bases));
+    }
+    let deletes = matches!(files, [only] if only.wish == WishedChange::Delete);
     voice.proposes(patch).await;
     let request_id = port.fresh_id();
     voice.step_asked(&request_id, effect).await;
     voice
         .say(ServerMessage::ToolRequestApproval {
             request_id: request_id.clone(),
-            tool_name: "write_file".to_owned(),
+            tool_name: if deletes { "delete_file" } else { "write_file" }.to_owned(),
             args,
             risk_level: RiskLevel::Medium,
             call_id: voice.call_id(),
@@ -276,28 +266,28 @@ async fn ask_about(
 }
 
 /// What a change would do, as a step keeps it.
-fn effect(base: &Base, text: &str) -> EffectAsked {
-    EffectAsked::Write {
-        path: base.shown.clone(),
-        base_hash: base.hash.clone(),
-        text_hash: content_hash(text.as_bytes()),
+fn effect(files: &[WishedFile]) -> EffectAsked {
+    match files {
+        [WishedFile { base, wish: WishedChange::Text(text), .. }] => EffectAsked::Write {
+            path: base.shown.clone(),
+            base_hash: base.hash.clone(),
+            text_hash: content_hash(text.as_bytes()),
+        },
+        files => EffectAsked::Edit {
+            paths: files.iter().map(|file| file.base.shown.clone()).collect(),
+            hash: content_hash(files.iter().map(WishedFile::fingerprint).collect::<String>().as_bytes()),
+        },
     }
 }
 
-/// Whether what was shown was made from this text of the file.
-fn is_base_of(shown: &EffectAsked, base: &Base) -> bool {
-    match shown {
-        EffectAsked::Write { path, base_hash, .. } => *path == base.shown && *base_hash == base.hash,
-        EffectAsked::Command { .. } => false,
-    }
-}
-
-fn changed_since(base: &Base) -> ProposalRefusal {
+fn changed_since(files: &[WishedFile]) -> ProposalRefusal {
+    let paths: Vec<String> = files.iter().map(|file| format!("`{}`", file.base.shown)).collect();
+    let is = if paths.len() == 1 { "is not what it was" } else { "are not all what they were" };
     ProposalRefusal::new(
         "conflict",
         format!(
-            "`{}` is not what it was when this change was shown, so nothing was written; read it again.",
-            base.shown
+            "{} {is} when this change was shown, so nothing was written; read it again.",
+            paths.join(", ")
         ),
     )
 }
@@ -321,92 +311,4 @@ pub(crate) async fn blocking<T: Send + 'static>(
             "The work on the file failed inside breadboard-ls; try again.",
         )),
     }
-}
-
-fn changed(base: &Base, change: ProposedChange) -> Result<(String, Vec<String>), ProposalRefusal> {
-    let conflict = |what: &str, conflict: Conflict| {
-        ProposalRefusal::new(
-            "conflict",
-            format!(
-                "{what} {} does not fit `{}`: {} Read the file and try again.",
-                conflict.number, base.shown, conflict.reason
-            ),
-        )
-    };
-    match change {
-        ProposedChange::Rewritten { base_hash, text } if base_hash == base.hash => Ok((text, Vec::new())),
-        ProposedChange::Rewritten { .. } => Err(ProposalRefusal::new(
-            "conflict",
-            format!("`{}` changed while the patch was made; ask again.", base.shown),
-        )),
-        ProposedChange::NewContent(text) => {
-            let text = match &base.text {
-                Some(old) => keep_line_ends(old, &text),
-                None => text,
-            };
-            Ok((text, Vec::new()))
-        }
-        ProposedChange::Edits(edits) => match &base.text {
-            Some(old) => Ok((apply_edits(old, &edits).map_err(|c| conflict("Edit", c))?, Vec::new())),
-            None => Err(RetrievalError::NotFound(base.shown.clone()).into()),
-        },
-        ProposedChange::Diff(diff) => {
-            let files = patch::parse(&diff).map_err(|why| ProposalRefusal::new("invalid_params", why))?;
-            let [file] = files.as_slice() else {
-                return Err(ProposalRefusal::new(
-                    "invalid_params",
-                    "A patch changes one file; propose one patch a file.",
-                ));
-            };
-            if file.new_path.is_none() && !file.hunks.is_empty() && file.old_path.is_some() {
-                return Err(ProposalRefusal::new(
-                    "unsupported",
-                    "A patch cannot delete a file; use a command for that.",
-                ));
-            }
-            let named = file.new_path.as_deref().or(file.old_path.as_deref());
-            if let Some(named) = named
-                && !(base.shown.ends_with(named) || named.ends_with(&base.path))
-            {
-                return Err(ProposalRefusal::new(
-                    "invalid_params",
-                    format!("The diff names another file than `{}`; make the two agree.", base.shown),
-                ));
-            }
-            let old = base.text.as_deref().unwrap_or("");
-            Ok((apply_hunks(old, &file.hunks).map_err(|c| conflict("Hunk", c))?, file.warnings.clone()))
-        }
-    }
-}
-
-fn open_buffer(view: &WorkspaceView, root: &Root, rel: &str) -> Option<String> {
-    let wanted = root.path.join(rel);
-    let is_it =
-        |uri: &str| Url::parse(uri).ok().and_then(|url| url.to_file_path().ok()).is_some_and(|p| p == wanted);
-    view.overlay.iter().find(|(uri, _)| is_it(uri)).map(|(_, document)| document.text.to_string())
-}
-
-/// The bytes of a file beneath its root, `None` when there is none. A link out of the root is refused by the handle.
-fn read_disk(root: &Root, rel: &str, cancel: &AtomicBool) -> Result<Option<Vec<u8>>, ProposalRefusal> {
-    let gone = || RetrievalError::NotFound(rel.to_owned());
-    let not_text = || RetrievalError::NotText(rel.to_owned());
-    let dir =
-        cap_std::fs::Dir::open_ambient_dir(&root.path, cap_std::ambient_authority()).map_err(|_| gone())?;
-    let file = match open_regular(&dir, Path::new(rel), Links::Followed) {
-        Ok((file, _)) => file,
-        // A link that points nowhere is no free place for a new file.
-        Err(NotOpened::Failed(error))
-            if error.kind() == ErrorKind::NotFound && dir.symlink_metadata(rel).is_err() =>
-        {
-            return Ok(None);
-        }
-        Err(NotOpened::Failed(_)) => return Err(RetrievalError::OutsideWorkspace(rel.to_owned()).into()),
-        Err(NotOpened::Directory | NotOpened::NotRegular) => return Err(not_text().into()),
-    };
-    let bytes = read_bounded(file, TEXT_LIMIT as u64, &|| cancel.load(Ordering::Relaxed));
-    bytes.map(Some).map_err(|why| match why {
-        NotRead::Stopped => RetrievalError::Cancelled.into(),
-        NotRead::TooLarge => not_text().into(),
-        NotRead::Failed(_) => gone().into(),
-    })
 }

@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::approval::{FileOutcome, HunkState};
+use crate::domain::approval::{ChangeKind, ConflictSides, FileOutcome, HunkPart, HunkState};
 
 /// Params of `bb/patch/list`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -92,6 +92,9 @@ pub(crate) struct ProposedPatch {
     /// Why the engine wants it, where it says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rationale: Option<String>,
+    /// How it can be checked, in the engine's words, where it says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub acceptance_criteria: Vec<String>,
     /// Its files.
     pub files: Vec<PatchFile>,
 }
@@ -105,12 +108,27 @@ pub(crate) struct PatchFile {
     /// Name of the folder, where several are open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
+    /// What happens to it.
+    pub change: ChangeKind,
+    /// Where it is now, of a rename.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_path: Option<String>,
+    /// `sha256:<hex>` of what it held when the edit was proposed: its bytes, or its text in the editor where it was open there.
+    /// Absent of a file that was not there, and until it was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_hash: Option<String>,
     /// What became of it.
     pub outcome: FileOutcome,
+    /// `sha256:<hex>` of the file's bytes after it was written by this server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub applied_hash: Option<String>,
     /// Why it could not be written, one sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// In the order of the file.
+    /// What is there and what was wanted, where that is why. Neither is lost: the file is as it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conflict: Option<ConflictSides>,
+    /// What happens to the file as a whole, then its lines in their order.
     pub hunks: Vec<PatchHunkState>,
 }
 
@@ -120,6 +138,12 @@ pub(crate) struct PatchFile {
 pub(crate) struct PatchHunkState {
     /// Made of what it changes: it stays while its neighbours come and go.
     pub id: String,
+    /// What it changes. Of what is no change of lines the numbers are 0, and `content` is the text of a file that goes, or empty.
+    #[serde(default)]
+    pub part: HunkPart,
+    /// What it does, in words, where it is no change of lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     /// First line before, from 1; 0 of a new file.
     pub old_start: u64,
     /// Lines before.
@@ -241,4 +265,7 @@ pub(crate) struct PatchFileOutcome {
     /// Why it was not written, one sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// What is there and what was wanted, where that is why. Neither is lost: the file is as it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conflict: Option<ConflictSides>,
 }

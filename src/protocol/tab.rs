@@ -242,7 +242,7 @@ pub(crate) enum TabMessage {
     /// the client does not show stands on an older page.
     Permission {
         /// What is asked.
-        permission: Permission,
+        permission: Box<Permission>,
         /// How it stands.
         status: PermissionStatus,
         /// The option that the user chose, and the rule that was saved with it.

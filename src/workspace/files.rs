@@ -7,13 +7,14 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::attachment::{Offer, store};
+use super::change;
 use super::context;
 use super::diff::{diff, drop_artifacts};
 use super::identity::identity;
 use super::list::list;
 use super::live_output::LiveOutput;
 use super::paths::paths;
-use super::read::read;
+use super::read::{read, read_base};
 use super::read_text::read_text;
 use super::real_place::real_place;
 use super::root::Roots;
@@ -25,7 +26,7 @@ use super::write::write;
 use crate::app::Reply;
 use crate::app::inbox::Folder;
 use crate::app::ports::{
-    CommandCall, CommandRan, ContextJob, FileJob, FileJobDone, Files, RealPlace, SpecFilesDone, SpecJob,
+    CommandCall, CommandRan, ContextJob, FileJob, FileJobDone, Files, PatchJob, PatchJobDone, PatchPlace, RealPlace, SpecFilesDone, SpecJob,
 };
 use crate::domain::approval::FolderIdentity;
 use crate::domain::coded_error::{CodedError, ErrorCode};
@@ -199,6 +200,57 @@ impl WorkspaceFiles {
     }
 }
 
+impl WorkspaceFiles {
+    /// Keeps what a write of the turn of this session is about to replace.
+    fn announcer(&self, turn: Option<String>) -> impl Fn(&ReplacedFile<'_>) + Send + 'static {
+        let (turns, state_dir) = (Arc::clone(&self.turns), self.places().state_dir.clone());
+        move |replaced| {
+            if let Some(session_id) = &turn {
+                turns.writes(state_dir.as_deref(), session_id, replaced);
+            }
+        }
+    }
+
+    /// Work for an edit that is decided part by part.
+    fn patch(&self, waiting: OwnedSemaphorePermit, roots: &Arc<Roots>, job: PatchJob, overlay: Arc<Overlay>) {
+        let (roots, done) = (Arc::clone(roots), Arc::clone(&self.done));
+        let report = move |news: PatchJobDone| done(FileJobDone::Patch(news));
+        match job {
+            PatchJob::Base { root, path, write } => self.work(waiting, move || {
+                report(PatchJobDone::Base { write, outcome: read_base(&roots, root.as_deref(), &path) });
+            }),
+            PatchJob::Hashes { session_id, request_id, places } => self.work(waiting, move || {
+                let places = places.into_iter().map(|place| looked_at(&roots, place)).collect();
+                report(PatchJobDone::Hashes { session_id, request_id, places });
+            }),
+            PatchJob::Change { change, write } => {
+                let announce = self.announcer(change.turn.clone());
+                self.work_alone(waiting, move || {
+                    let outcome = change::change(&roots, &change, &overlay, &announce);
+                    report(PatchJobDone::Changed { write, outcome });
+                });
+            }
+            PatchJob::Written { answer, write } => {
+                // It may be an editor's turn, for as long as that takes; one for each request that was answered.
+                drop(waiting);
+                self.runtime.spawn(async move {
+                    let outcome = answer.await.unwrap_or_else(|_| Err(CodedError::internal()));
+                    report(PatchJobDone::Written { write, outcome });
+                });
+            }
+        }
+    }
+}
+
+/// A file of an edit with what it holds now.
+fn looked_at(roots: &Roots, place: PatchPlace) -> PatchPlace {
+    if place.hash.is_some() {
+        return place;
+    }
+    let found = read_base(roots, place.root.as_deref(), &place.path).ok().flatten();
+    PatchPlace { hash: found.map(|found| found.hash), ..place }
+}
+
 impl Files for WorkspaceFiles {
     fn set_folders(&self, folders: &[Folder]) {
         let roots = Arc::new(Roots::open(folders));
@@ -222,7 +274,7 @@ impl Files for WorkspaceFiles {
     fn submit(&self, job: FileJob, overlay: Arc<Overlay>) {
         let job = match job {
             FileJob::Turn(job) => {
-                let FilePlaces { roots, state_dir } = &*self.places();
+                let FilePlaces { roots, state_dir, .. } = &*self.places();
                 let (roots, state_dir) = (Arc::clone(roots), state_dir.clone());
                 return self.undo.submit(TurnWork { roots, state_dir, overlay, job });
             }
@@ -254,16 +306,11 @@ impl Files for WorkspaceFiles {
                 });
             }
             FileJob::Write { turn, root, path, base_hash, text, reply } => {
-                let (turns, state_dir) = (Arc::clone(&self.turns), self.places().state_dir.clone());
+                let announce = self.announcer(turn);
                 self.work_alone(waiting, move || {
                     if reply.is_abandoned() {
                         return;
                     }
-                    let announce = |replaced: &ReplacedFile<'_>| {
-                        if let Some(session_id) = &turn {
-                            turns.writes(state_dir.as_deref(), session_id, replaced);
-                        }
-                    };
                     let (root, base) = (root.as_deref(), base_hash.as_deref());
                     reply.settle(write(&roots, root, &path, base, &text, &announce));
                 });
@@ -271,16 +318,13 @@ impl Files for WorkspaceFiles {
             FileJob::Read { root, path, edit } => self.work_for_the_loop(waiting, move || {
                 FileJobDone::Read { edit, outcome: read(&roots, root.as_deref(), &path) }
             }),
-            FileJob::PatchBase { root, path, write } => self.work_for_the_loop(waiting, move || {
-                FileJobDone::PatchBase { write, outcome: read(&roots, root.as_deref(), &path) }
-            }),
-            FileJob::PatchWritten { answer, write } => {
-                // It may be an editor's turn, for as long as that takes; one for each request that was answered.
-                drop(waiting);
-                let done = Arc::clone(&self.done);
-                self.runtime.spawn(async move {
-                    let outcome = answer.await.unwrap_or_else(|_| Err(CodedError::internal()));
-                    done(FileJobDone::PatchWritten { write, outcome });
+            FileJob::Patch(job) => self.patch(waiting, &roots, job, overlay),
+            FileJob::Change { change, reply } => {
+                let announce = self.announcer(change.turn.clone());
+                self.work_alone(waiting, move || {
+                    if !reply.is_abandoned() {
+                        reply.settle(change::change(&roots, &change, &overlay, &announce));
+                    }
                 });
             }
             FileJob::ReadText { path, line, limit, reply } => self.work(waiting, move || {
@@ -332,12 +376,14 @@ struct CommandJob {
 /// Places that a job takes while it waits.
 fn weight(job: &FileJob) -> u32 {
     match job {
-        FileJob::StoreAttachment { .. } | FileJob::Write { .. } | FileJob::Spec(_) => HEAVY,
+        FileJob::StoreAttachment { .. }
+        | FileJob::Write { .. }
+        | FileJob::Change { .. }
+        | FileJob::Spec(_) => HEAVY,
         FileJob::List { .. }
         | FileJob::Snippet { .. }
         | FileJob::Read { .. }
-        | FileJob::PatchBase { .. }
-        | FileJob::PatchWritten { .. }
+        | FileJob::Patch(_)
         | FileJob::Turn(_)
         | FileJob::TurnWritten { .. }
         | FileJob::ReadText { .. }
@@ -388,20 +434,29 @@ fn refuse(job: FileJob, done: &FilesDone) {
         }
         FileJob::Paths { wanted } => done(FileJobDone::Paths { wanted, paths: Vec::new() }),
         FileJob::Read { edit, .. } => done(FileJobDone::Read { edit, outcome: Err(refused) }),
-        FileJob::PatchBase { write, .. } => done(FileJobDone::PatchBase { write, outcome: Err(refused) }),
-        FileJob::PatchWritten { write, .. } => {
-            done(FileJobDone::PatchWritten { write, outcome: Err(refused) });
-        }
         FileJob::TurnWritten { revert, named, index, .. } => {
             done(FileJobDone::TurnWritten { revert, named, index, outcome: Err(refused) });
         }
         FileJob::Turn(_) => {}
+        FileJob::Patch(job) => refuse_patch(job, refused, done),
+        FileJob::Change { reply, .. } => reply.refuse(refused),
         FileJob::List { reply, .. } => reply.refuse(refused),
         FileJob::Snippet { reply, .. } => reply.refuse(refused),
         FileJob::ReadText { reply, .. } => reply.refuse(refused),
         FileJob::Write { reply, .. } => reply.refuse(refused),
         FileJob::Run { reply, .. } => reply.refuse(refused),
     }
+}
+
+fn refuse_patch(job: PatchJob, refused: CodedError, done: &FilesDone) {
+    done(FileJobDone::Patch(match job {
+        PatchJob::Base { write, .. } => PatchJobDone::Base { write, outcome: Err(refused) },
+        PatchJob::Written { write, .. } => PatchJobDone::Written { write, outcome: Err(refused) },
+        PatchJob::Change { write, .. } => PatchJobDone::Changed { write, outcome: Err(refused) },
+        PatchJob::Hashes { session_id, request_id, places } => {
+            PatchJobDone::Hashes { session_id, request_id, places }
+        }
+    }));
 }
 
 #[cfg(test)]

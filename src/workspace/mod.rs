@@ -6,6 +6,7 @@
 
 mod attachment;
 mod capture;
+mod change;
 mod charset;
 mod chosen;
 mod context;

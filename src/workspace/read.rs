@@ -6,6 +6,7 @@ use super::charset::guess;
 use super::root::{Roots, parse, short};
 use super::write::current;
 use crate::app::ports::FileText;
+use crate::domain::approval::BaseFile;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::text::{content_hash, decode};
 
@@ -22,6 +23,23 @@ pub(super) fn read(roots: &Roots, root: Option<&str>, path: &str) -> Result<Opti
         )
     })?;
     Ok(Some(FileText { text: decoded.text, hash: content_hash(&bytes) }))
+}
+
+/// A file as the base of a change, whether it is text or not; `None` when there is none.
+pub(super) fn read_base(
+    roots: &Roots,
+    root: Option<&str>,
+    path: &str,
+) -> Result<Option<BaseFile>, CodedError> {
+    let path = parse(path)?;
+    let root = roots.choose(root)?;
+    let Some(place) = root.locate(&path)? else { return Ok(None) };
+    let bytes = current(&*root.dir()?, &place, &path)?.bytes;
+    let text = match decode(&bytes, |bytes| guess([bytes])) {
+        Ok(decoded) if !decoded.malformed => Ok(decoded.text),
+        Ok(_) | Err(_) => Err("It is not text in any known encoding.".to_owned()),
+    };
+    Ok(Some(BaseFile { text, hash: content_hash(&bytes) }))
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use super::charset::guess;
 use super::root::{Root, Roots, open_regular, parse, refusal, short};
 use super::undo::ReplacedFile;
 use crate::app::ports::Applied;
+use crate::domain::approval::FileMode;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::text::{self, PLAIN, TextFormat};
 use crate::domain::policy::path::WorkspacePath;
@@ -31,7 +32,7 @@ pub(super) struct Current {
 
 impl Current {
     /// Its permission bits, where there are such.
-    pub(super) fn mode(&self) -> Option<u32> {
+    pub(super) fn bits(&self) -> Option<u32> {
         #[cfg(unix)]
         {
             use cap_std::fs::PermissionsExt;
@@ -66,17 +67,7 @@ pub(super) fn write(
         Some(current) => format_of(&current.bytes, &path)?,
         None => PLAIN,
     };
-    let bytes = text::encode(text, format).map_err(|refused| {
-        CodedError::new(
-            ErrorCode::Unsupported,
-            format!(
-                "`{}` is written in {}, which has no place for a character of the new text; convert the file to UTF-8 \
-                 first.",
-                short(path.as_str()),
-                refused.encoding
-            ),
-        )
-    })?;
+    let bytes = in_format(text, format, &path)?;
     let (parent, name) = match &place {
         Some(place) => parent_of(root, place, &path)?,
         None => (new_parent(root, &path)?, PathBuf::from(name)),
@@ -87,7 +78,7 @@ pub(super) fn write(
     announce(&ReplacedFile {
         root: root.name(),
         path: path.as_str(),
-        before: current.as_ref().map(|current| (current.bytes.as_slice(), current.mode())),
+        before: current.as_ref().map(|current| (current.bytes.as_slice(), current.bits())),
         after: Some(&bytes),
     });
     if let Some(place) = &place {
@@ -101,6 +92,55 @@ pub(super) fn write(
         })?;
     }
     Ok(Applied { applied_hash, saved: true })
+}
+
+/// A text in the bytes of the file whose it becomes.
+pub(super) fn encoded(text: &str, now: &Current, path: &WorkspacePath) -> Result<Vec<u8>, CodedError> {
+    in_format(text, format_of(&now.bytes, path)?, path)
+}
+
+fn in_format(text: &str, format: TextFormat, path: &WorkspacePath) -> Result<Vec<u8>, CodedError> {
+    text::encode(text, format).map_err(|refused| {
+        CodedError::new(
+            ErrorCode::Unsupported,
+            format!(
+                "`{}` is written in {}, which has no place for a character of the new text; convert the file to UTF-8 \
+                 first.",
+                short(path.as_str()),
+                refused.encoding
+            ),
+        )
+    })
+}
+
+impl Current {
+    /// Whether it may be run; not known where a system has no such thing.
+    pub(super) fn mode(&self) -> Option<FileMode> {
+        #[cfg(unix)]
+        {
+            use cap_std::fs::PermissionsExt;
+            let runs = self.permissions.mode() & 0o111 != 0;
+            Some(if runs { FileMode::Executable } else { FileMode::Plain })
+        }
+        #[cfg(not(unix))]
+        None
+    }
+
+    /// Lets whoever may read the file run it, or nobody.
+    #[cfg_attr(not(unix), allow(unused_variables, clippy::unnecessary_wraps))]
+    pub(super) fn set_mode(&self, dir: &Dir, place: &Path, mode: FileMode) -> io::Result<()> {
+        #[cfg(unix)]
+        {
+            use cap_std::fs::PermissionsExt;
+            let now = self.permissions.mode();
+            let then = match mode {
+                FileMode::Executable => now | (now & 0o444) >> 2,
+                FileMode::Plain => now & !0o111,
+            };
+            dir.set_permissions(place, Permissions::from_mode(then))?;
+        }
+        Ok(())
+    }
 }
 
 /// What is at a place, up to `MAX_BYTES`.
@@ -118,7 +158,7 @@ pub(super) fn current(dir: &Dir, place: &Path, path: &WorkspacePath) -> Result<C
     Ok(Current { bytes, permissions: metadata.permissions() })
 }
 
-fn expect(
+pub(super) fn expect(
     current: Option<&Current>,
     base_hash: Option<&str>,
     path: &WorkspacePath,
@@ -137,7 +177,7 @@ fn expect(
     }
 }
 
-fn conflict(path: &WorkspacePath, what: &str, bytes: Option<&[u8]>) -> CodedError {
+pub(super) fn conflict(path: &WorkspacePath, what: &str, bytes: Option<&[u8]>) -> CodedError {
     let refused = CodedError::new(
         ErrorCode::Conflict,
         format!("`{}` {what}, so nothing was written; look at it and decide again.", short(path.as_str())),
@@ -227,7 +267,7 @@ impl<'a> Partial<'a> {
     pub(super) fn replace(mut self, name: &Path) -> io::Result<()> {
         self.dir.rename(&self.name, self.dir, name)?;
         self.done = true;
-        self.settle()
+        settle(self.dir)
     }
 
     /// Takes a place where nothing is: a link, unlike a rename, fails when something came meanwhile.
@@ -244,19 +284,21 @@ impl<'a> Partial<'a> {
             Err(_) => return Err(io::ErrorKind::AlreadyExists.into()),
         }
         self.done = true;
-        self.settle()
+        settle(self.dir)
     }
+}
 
-    /// The new name itself survives a power cut only when the directory is on disk.
-    fn settle(&self) -> io::Result<()> {
-        #[cfg(unix)]
-        {
-            let dir = self.dir.try_clone()?.into_std_file();
-            // Some file systems cannot sync a directory; the bytes are on disk, so this is no failure.
-            let _ = rustix::fs::fsync(&dir);
-        }
-        Ok(())
+/// A new name itself survives a power cut only when the directory is on disk.
+pub(super) fn settle(dir: &Dir) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        let dir = dir.try_clone()?.into_std_file();
+        // Some file systems cannot sync a directory; the bytes are on disk, so this is no failure.
+        let _ = rustix::fs::fsync(&dir);
     }
+    #[cfg(not(unix))]
+    let _ = dir;
+    Ok(())
 }
 
 impl Drop for Partial<'_> {

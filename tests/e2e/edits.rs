@@ -413,7 +413,7 @@ fn r002_90_a_command_runs_in_the_workspace_without_our_secrets() {
 }
 
 #[test]
-fn r002_86_88_a_command_runs_in_the_editors_terminal_where_it_has_one() {
+fn r002_50_86_88_a_command_runs_in_the_editors_terminal_where_it_has_one() {
     let terminal = json!({ "experimental": { "breadboard": { "terminalRun": true } } });
     let model = Model::start(vec![
         calls("run_command", json!({ "command": "make \"a b\" && ls", "cwd": "src", "reason": "to see" })),

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::breadboard_desk::until;
 use crate::harness::{Options, Server, uri};
+use crate::hunk_files::hash;
 use crate::model::{Model, calls, says};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_breadboard-ls");
@@ -141,12 +142,15 @@ fn of_an_agents_edit_the_disk_holds_exactly_what_was_accepted_and_its_next_promp
             json!(["allowed", "Accept 1 of 2 changes"])
         );
         // And the next prompt tells it which, once, beside the user's own words
-        let told = "The user decided on this edit change by change. `a.txt` has 1 of its 2 changes, so do not make those \
-                    again, and leave the others out. Rejected changes:\n`a.txt` (keep the digit):\n@@ -1,6 +1,6 @@\n 1\n 2\n\
-                    -3\n+three\n 4\n 5\n 6\n\n\nand now?";
+        let after = hash(&before.replace("17", "seventeen"));
+        let told = format!(
+            "The user decided on this edit change by change. `a.txt` has 1 of its 2 changes and is now {after}, so do not make \
+             those again, and leave the others out. Rejected changes:\n`a.txt` (keep the digit):\n@@ -1,6 +1,6 @@\n 1\n 2\n\
+             -3\n+three\n 4\n 5\n 6\n\n\nand now?"
+        );
         server.turn(&session, "and now?");
         let shown = blocks(&mut server, &session);
-        assert_eq!(newest(&shown, "assistant")["text"], told);
+        assert_eq!(newest(&shown, "assistant")["text"], told.as_str());
         assert_eq!(newest(&shown, "user")["text"], "and now?");
         // And what was made can be taken back, once
         let reverted = server.ask("bb/patch/revert", json!({ "patchId": patch["patchId"] }));

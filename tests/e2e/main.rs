@@ -40,6 +40,7 @@ mod flood;
 mod harness;
 mod history;
 mod hostile_workspace;
+mod hunk_files;
 mod hunks;
 mod known_agents;
 mod lsp_edge;

@@ -19,6 +19,7 @@ pub const ABLE: EditorAbilities = EditorAbilities {
     work_done_progress: false,
     apply_edit: true,
     document_changes: true,
+    change_annotations: false,
     configuration: false,
     register_configuration: false,
     terminal_run: true,

@@ -264,6 +264,8 @@ pub struct EditorAbilities {
     pub apply_edit: bool,
     /// `workspace.workspaceEdit.documentChanges`.
     pub document_changes: bool,
+    /// `workspace.workspaceEdit.changeAnnotationSupport`.
+    pub change_annotations: bool,
     /// `workspace.configuration`.
     pub configuration: bool,
     /// `workspace.didChangeConfiguration.dynamicRegistration`.

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
-use crate::app::patches::{part_label, part_made};
+use crate::app::patch_note::{part_label, part_made};
 use crate::app::ports::{EngineCall, EngineDecision, Ruling, Settlement};
 use crate::app::record::{Ask, KeptRule, Settler};
 use crate::app::state::App;

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::approvals::Settling;
 use crate::app::inbox::Reply;
+use crate::app::patch_note::part_made;
 use crate::app::ports::{EngineCall, EngineDecision, Ruling};
 use crate::app::record::Settler;
 use crate::app::state::App;
@@ -35,10 +36,12 @@ impl App {
             (PermissionOptionKind::AllowRule | PermissionOptionKind::AllowOnce, _) => Ruling::AllowOnce,
         };
         let option_id = Some(option.option_id.clone()).filter(|id| !id.is_empty());
-        let decision = EngineDecision { ruling, option_id, content, part: None };
+        let mut decision = EngineDecision { ruling, option_id, content, part: None };
         let status = super::approvals::status_of(option);
         if let Some(ask) = self.live_mut(session_id).and_then(|live| live.asks.get_mut(request_id)) {
             ask.given_rule = narrowed;
+            // Why its parts were rejected, where the user said so.
+            decision.part = ask.proposal.as_ref().and_then(part_made);
         }
         self.send_decision(session_id, request_id, decision, status, Some(reply));
     }

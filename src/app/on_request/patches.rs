@@ -8,13 +8,13 @@ use std::collections::VecDeque;
 use crate::app::client::ClientId;
 use crate::app::edits::untrusted;
 use crate::app::inbox::Reply;
-use crate::app::patches::{PatchWrite, Way};
+use crate::app::patches::{PatchWrite, WriteStep};
 use crate::app::ports::PatchText;
 use crate::app::record::{Ask, Settler};
 use crate::app::state::App;
 use crate::domain::approval::{
-    Decided, Decision, FileOutcome, HunkState, NotDecided, NotEdited, PermissionAsk, PermissionStatus,
-    Proposal, ProposedFile, ProposedHunk,
+    ConflictSides, Decided, Decision, FileOutcome, HunkState, HunkWay, NotDecided, NotEdited, PermissionAsk,
+    PermissionStatus, Proposal, ProposedFile, ProposedHunk,
 };
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::diff::changed_lines;
@@ -58,36 +58,55 @@ impl App {
             Ok(ask) => ask,
             Err(error) => return reply.refuse(error),
         };
-        let request_id = ask.permission.request_id.clone();
         let Some(proposal) = &ask.proposal else { return reply.refuse(unknown_patch()) };
         let (all, none, decided) = (proposal.is_all(), proposal.is_none(), proposal.is_decided());
-        if !all && !none && decided {
-            let accepted =
-                |file: &ProposedFile| file.hunks.iter().any(|hunk| hunk.state == HunkState::Accepted);
-            let left = (0..proposal.files.len()).filter(|index| accepted(&proposal.files[*index])).collect();
+        // An engine that writes itself must not write over what it has not seen.
+        let compares = all && decided && self.traits_of(&session_id).sessions.is_elsewhere();
+        if (!all && !none && decided) || compares {
+            let left = (0..proposal.files.len())
+                .filter(|index| proposal.files[*index].has(HunkState::Accepted))
+                .collect();
             let ask = Ask { answered: Some(PermissionStatus::Allowed), sent: true, ..ask };
             self.keep_decision(&session_id, ask.clone());
-            let (ask, way) = (Box::new(ask), Way::In);
-            return self.write_next(PatchWrite { client, session_id, ask, way, left, reply });
-        }
-        self.keep_decision(&session_id, ask);
-        if decided {
-            // From here on it is an answer like any other, with its checks and its way to the engine.
-            let decision = if all { Decision::AllowOnce } else { Decision::Deny };
-            let (given, _) = Reply::new();
-            let answer = ApprovePermissionParams {
-                session_id: Some(session_id.clone()),
-                tab_id: None,
-                request_id: request_id.clone(),
-                decision,
-                option_id: None,
-                rule_update: None,
-                digest: params.digest,
-                content: None,
+            let step = match compares {
+                true => WriteStep::Compare { digest: params.digest },
+                false => WriteStep::Write,
             };
-            self.approve_permission(client, answer, given);
+            let (ask, way) = (Box::new(ask), HunkWay::In);
+            return self.write_next(PatchWrite { client, session_id, ask, way, step, left, reply });
         }
-        let stands = self.ask_of_patch(&session_id, &params.patch_id);
+        self.keep_decision(&session_id, ask.clone());
+        if decided {
+            return self.answer_as_a_whole(client, &session_id, &ask, params.digest, reply);
+        }
+        reply.answer(patch_outcomes(&ask));
+    }
+
+    /// All of an edit was accepted, or all of it rejected: from here on it is an answer like any other, with its checks and its
+    /// way to the engine.
+    pub(in crate::app) fn answer_as_a_whole(
+        &mut self,
+        client: ClientId,
+        session_id: &str,
+        ask: &Ask,
+        digest: Option<String>,
+        reply: Reply<PatchFilesResult>,
+    ) {
+        let all = ask.proposal.as_ref().is_some_and(Proposal::is_all);
+        let (given, _) = Reply::new();
+        let answer = ApprovePermissionParams {
+            session_id: Some(session_id.to_owned()),
+            tab_id: None,
+            request_id: ask.permission.request_id.clone(),
+            decision: if all { Decision::AllowOnce } else { Decision::Deny },
+            option_id: None,
+            rule_update: None,
+            digest,
+            content: None,
+        };
+        self.approve_permission(client, answer, given);
+        let patch_id = ask.permission.patch_id.clone().unwrap_or_default();
+        let stands = self.ask_of_patch(session_id, &patch_id);
         reply.settle(stands.map(|ask| patch_outcomes(&ask)));
     }
 
@@ -102,7 +121,8 @@ impl App {
         match self.reverted_ask(client, &session_id, params) {
             Ok((ask, left)) => {
                 let ask = Box::new(ask);
-                self.write_next(PatchWrite { client, session_id, ask, way: Way::Out, left, reply });
+                let (way, step) = (HunkWay::Out, WriteStep::Write);
+                self.write_next(PatchWrite { client, session_id, ask, way, step, left, reply });
             }
             Err(error) => reply.refuse(error),
         }
@@ -131,7 +151,7 @@ impl App {
             if is_settled {
                 file.was_left_to_engine();
             }
-            if file.hunks.iter().any(|hunk| hunk.state == HunkState::Applied) {
+            if file.has(HunkState::Applied) {
                 left.push_back(index);
             }
         }
@@ -196,6 +216,17 @@ impl App {
             return Err(CodedError::new(
                 ErrorCode::Conflict,
                 "The turn waited over a restart, so its edit can only be allowed or denied as a whole.",
+            ));
+        }
+        let beyond_us =
+            ask.proposal.as_ref().filter(|proposal| in_part(proposal)).and_then(Proposal::beyond_us);
+        if let Some(file) = beyond_us {
+            let path = show(&file.file_path, Kind::Code);
+            return Err(CodedError::new(
+                ErrorCode::Conflict,
+                format!(
+                    "`{path}` is no text, so only the engine can write it; leave it out, or accept all of the edit."
+                ),
             ));
         }
         Ok(ask)
@@ -341,8 +372,18 @@ pub(in crate::app) fn patch_outcomes(ask: &Ask) -> PatchFilesResult {
                 outcome: outcome(ask, file),
                 applied_hash: file.applied_hash.clone(),
                 message: file.problem.clone(),
+                conflict: file.conflict.as_ref().map(shown_conflict),
             })
             .collect(),
+    }
+}
+
+/// Both sides of a conflict, safe to show.
+fn shown_conflict(sides: &ConflictSides) -> ConflictSides {
+    ConflictSides {
+        there: sides.there.as_ref().map(|there| show(there, Kind::Lines).into_owned()),
+        wanted: show(&sides.wanted, Kind::Lines).into_owned(),
+        ..sides.clone()
     }
 }
 
@@ -399,12 +440,18 @@ fn summary(ask: &Ask) -> Option<PatchSummary> {
 
 fn whole(session_id: String, ask: &Ask) -> Option<ProposedPatch> {
     let proposal = ask.proposal.as_ref()?;
+    let path = |path: &str| show(path, Kind::Code).into_owned();
     let of_file = |file: &ProposedFile| PatchFile {
-        file_path: show(&file.file_path, Kind::Code).into_owned(),
+        file_path: path(&file.file_path),
         root: file.root.clone(),
+        change: file.change,
+        old_path: file.old_path.as_deref().map(path),
+        base_hash: file.base_hash.clone(),
         outcome: outcome(ask, file),
+        applied_hash: file.applied_hash.clone(),
         message: file.problem.clone(),
-        hunks: file.hunks.iter().filter_map(shown_hunk).collect(),
+        conflict: file.conflict.as_ref().map(shown_conflict),
+        hunks: file.hunks.iter().filter_map(|hunk| shown_hunk(file, hunk)).collect(),
     };
     Some(ProposedPatch {
         patch_id: ask.permission.patch_id.clone()?,
@@ -413,26 +460,36 @@ fn whole(session_id: String, ask: &Ask) -> Option<ProposedPatch> {
         digest: ask.permission.digest.clone(),
         status: whole_outcome(ask, proposal),
         rationale: ask.permission.subject.reason.clone(),
+        acceptance_criteria: ask.permission.subject.acceptance_criteria.clone(),
         files: proposal.files.iter().map(of_file).collect(),
     })
 }
 
-fn shown_hunk(hunk: &ProposedHunk) -> Option<PatchHunkState> {
+fn shown_hunk(file: &ProposedFile, hunk: &ProposedHunk) -> Option<PatchHunkState> {
+    let mut shown = PatchHunkState {
+        id: hunk.id.clone(),
+        part: hunk.part,
+        label: file.label(hunk).map(|words| show(&words, Kind::Code).into_owned()),
+        old_start: 0,
+        old_lines: 0,
+        new_start: 0,
+        new_lines: 0,
+        content: String::new(),
+        state: hunk.state,
+        reason: hunk.reason.clone(),
+        edited: hunk.edited,
+    };
+    if hunk.diff.is_empty() {
+        return Some(shown);
+    }
     let files = patch::parse(&hunk.diff).ok()?;
     let read = files.first()?.hunks.first()?;
     let count = |not: patch::LineKind| read.lines.iter().filter(|line| line.kind != not).count() as u64;
     let (_, content) = hunk.diff.split_once('\n')?;
-    Some(PatchHunkState {
-        id: hunk.id.clone(),
-        old_start: read.old_start,
-        old_lines: count(patch::LineKind::Added),
-        new_start: read.new_start,
-        new_lines: count(patch::LineKind::Removed),
-        content: show(content, Kind::Lines).into_owned(),
-        state: hunk.state,
-        reason: hunk.reason.clone(),
-        edited: hunk.edited,
-    })
+    (shown.old_start, shown.old_lines) = (read.old_start, count(patch::LineKind::Added));
+    (shown.new_start, shown.new_lines) = (read.new_start, count(patch::LineKind::Removed));
+    shown.content = show(content, Kind::Lines).into_owned();
+    Some(shown)
 }
 
 fn unknown_patch() -> CodedError {

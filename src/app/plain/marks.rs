@@ -15,7 +15,7 @@ use crate::app::client::ClientId;
 use crate::app::inbox::StateHint;
 use crate::app::state::App;
 use crate::app::wire_out;
-use crate::domain::approval::HunkState;
+use crate::domain::approval::{HunkState, HunkWay};
 use crate::domain::chat_document::{ChatText, is_chat};
 use crate::domain::edits::overlay::Position;
 use crate::domain::shown::{Kind, show};
@@ -88,12 +88,14 @@ impl App {
                 });
             }
             for file in waits.ask.proposal.iter().flat_map(|proposal| &proposal.files) {
-                let Some(uri) = self.uri_of(file.root.as_deref(), &file.file_path) else { continue };
+                let Some(uri) = self.uri_of(file.root.as_deref(), file.place(HunkWay::In)) else { continue };
                 let uri = self.spelled(client, uri);
                 for (nth, hunk) in
                     file.hunks.iter().enumerate().filter(|(_, hunk)| hunk.state == HunkState::Proposed)
                 {
-                    let change = show(&hunk.diff, Kind::Lines);
+                    let label = file.label(hunk).map(|label| format!("{label}\n"));
+                    let change = label.unwrap_or_default() + &hunk.diff;
+                    let change = show(&change, Kind::Lines);
                     let change = change.get(..change.floor_char_boundary(CHANGE)).unwrap_or_default();
                     let message = format!(
                         "Proposed change {} of {}, to be accepted or rejected by a code action:\n{}",

@@ -11,11 +11,12 @@ use crate::app::client::ClientId;
 use crate::app::inbox::commands::{ANSWER, ASK, CHAT, COMMENT, DECIDE, EXPLAIN, FIX, SEND, SHOW, STOP, TEST};
 use crate::app::inbox::{CommandOffer, OfferKind};
 use crate::app::state::App;
-use crate::domain::approval::{HunkState, ProposedFile, ProposedHunk};
+use crate::domain::approval::{HunkState, HunkWay, ProposedFile, ProposedHunk};
 use crate::domain::chat_document::{ChatText, Speaker, is_chat};
 use crate::domain::comment_prompt::prompts_of;
 use crate::domain::edits::overlay::Position;
 use crate::domain::edits::patch;
+use crate::domain::shown::{Kind, show};
 
 /// First and last place of what is looked at.
 type Span = (Position, Position);
@@ -116,11 +117,17 @@ impl App {
         let mut offers = Vec::new();
         for waits in waiting.iter().filter(|waits| waits.uri == uri && waits.is_shown) {
             let Some(proposal) = &waits.ask.proposal else { continue };
-            let places = hunk_lines(&text, &waits.ask.permission.title, proposal.hunks().count());
-            let mut places = places.into_iter();
+            let title = &waits.ask.permission.title;
+            let in_lines = proposal.hunks().filter(|hunk| !hunk.diff.is_empty()).count();
+            let mut places = hunk_lines(&text, title, in_lines).into_iter();
             for file in &proposal.files {
                 for (nth, hunk) in file.hunks.iter().enumerate() {
-                    let Some((first, last)) = places.next() else { break };
+                    // What has no lines of its own stands at the request.
+                    let place = match hunk.diff.is_empty() {
+                        true => request_line(&text, title).map(|line| (line, line)),
+                        false => places.next(),
+                    };
+                    let Some((first, last)) = place else { continue };
                     let range = (line_range(first).0, line_range(last).1);
                     offers.extend(decisions(waits, file, (nth, hunk), range));
                 }
@@ -156,7 +163,7 @@ impl App {
         let mut found = Vec::new();
         for waits in waiting {
             for file in waits.ask.proposal.iter().flat_map(|proposal| &proposal.files) {
-                let file_uri = self.uri_of(file.root.as_deref(), &file.file_path);
+                let file_uri = self.uri_of(file.root.as_deref(), file.place(HunkWay::In));
                 if file_uri.is_some_and(|file_uri| crate::domain::policy::uri::spelling(&file_uri) == here) {
                     found.push((waits, file));
                 }
@@ -208,9 +215,12 @@ fn decisions(
     if hunk.state != HunkState::Proposed {
         return Vec::new();
     }
-    let which = format!("change {} of {} in {}", nth + 1, file.hunks.len(), file.file_path);
+    let which = match file.label(hunk) {
+        Some(label) => format!(": {}", show(&label, Kind::Code)),
+        None => format!(" change {} of {} in {}", nth + 1, file.hunks.len(), file.file_path),
+    };
     let decision = |accepted: bool, word: &str| {
-        decide(waits, range, accepted, format!("{word} {which}"), json!({ "hunk": hunk.id }))
+        decide(waits, range, accepted, format!("{word}{which}"), json!({ "hunk": hunk.id }))
     };
     let accept = waits.is_shown.then(|| decision(true, "Accept"));
     accept.into_iter().chain([decision(false, "Reject")]).collect()
@@ -273,11 +283,16 @@ pub(super) fn place_of(hunk: &ProposedHunk) -> Span {
     (line_range(first).0, line_range(last).1)
 }
 
+/// The line of a request in a chat.
+fn request_line(text: &str, title: &str) -> Option<usize> {
+    let head = format!("> **Asks:** {}", title.lines().collect::<Vec<_>>().join(" "));
+    text.lines().collect::<Vec<_>>().iter().rposition(|line| *line == head)
+}
+
 /// First and last line of each hunk of a request in a chat.
 fn hunk_lines(text: &str, title: &str, hunks: usize) -> Vec<(usize, usize)> {
-    let head = format!("> **Asks:** {}", title.lines().collect::<Vec<_>>().join(" "));
+    let Some(from) = request_line(text, title) else { return Vec::new() };
     let lines: Vec<&str> = text.lines().collect();
-    let Some(from) = lines.iter().rposition(|line| *line == head) else { return Vec::new() };
     let mut found: Vec<(usize, usize)> = Vec::new();
     for (number, line) in lines.iter().enumerate().skip(from) {
         if line.starts_with("    @@ ") {

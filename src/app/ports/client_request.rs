@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::TextPart;
+use super::{DiskChange, DiskChanged, TextPart};
 use crate::app::inbox::Reply;
 use crate::domain::coded_error::CodedError;
 
@@ -22,6 +22,14 @@ pub enum ClientRequest {
         text: String,
         /// Where the answer goes.
         reply: Reply<Applied>,
+    },
+    /// Delete or move a file, on disk. Refused with `conflict` when it no longer is what its hash says, and where an editor has
+    /// unsaved text in it.
+    ChangeFile {
+        /// What is to be done.
+        change: DiskChange,
+        /// Where the answer goes.
+        reply: Reply<DiskChanged>,
     },
     /// Read a file as the editor has it: the open buffer first, else the disk; inside the workspace only.
     ReadText {
@@ -53,6 +61,7 @@ impl ClientRequest {
     pub fn refuse(self, error: CodedError) {
         match self {
             Self::ApplyText { reply, .. } => reply.refuse(error),
+            Self::ChangeFile { reply, .. } => reply.refuse(error),
             Self::ReadText { reply, .. } => reply.refuse(error),
             Self::RunCommand { reply, .. } => reply.refuse(error),
         }
@@ -62,6 +71,7 @@ impl ClientRequest {
     pub fn is_abandoned(&self) -> bool {
         match self {
             Self::ApplyText { reply, .. } => reply.is_abandoned(),
+            Self::ChangeFile { reply, .. } => reply.is_abandoned(),
             Self::ReadText { reply, .. } => reply.is_abandoned(),
             Self::RunCommand { reply, .. } => reply.is_abandoned(),
         }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{
-    Applied, Attachment, CommandRan, ContextDone, ContextJob, DiffJob, EditBase, PatchWrite, PathsWanted, SpecFilesDone, SpecJob, TurnJob, TurnJobDone, TurnRevert,
+    Applied, Attachment, CommandRan, ContextDone, ContextJob, DiffJob, DiskChange, DiskChanged, EditBase, PatchJob, PatchJobDone, PathsWanted, SpecFilesDone, SpecJob, TurnJob, TurnJobDone, TurnRevert,
 };
 use crate::app::inbox::{Answer, Folder, Reply};
 use crate::domain::approval::FolderIdentity;
@@ -72,21 +72,14 @@ pub enum FileJob {
         /// What waits for the text; it comes back with it. Dropped, its engine hears `internal`.
         edit: Box<EditBase>,
     },
-    /// Reads the whole text that accepted hunks are for; reports `FileJobDone::PatchBase`.
-    PatchBase {
-        /// Name of the root; `None` for the first.
-        root: Option<String>,
-        /// Relative to it.
-        path: String,
-        /// What waits for the text; it comes back with it.
-        write: Box<PatchWrite>,
-    },
-    /// Waits until a text with accepted hunks is written, on disk or in an editor; reports `FileJobDone::PatchWritten`.
-    PatchWritten {
-        /// What comes of the write.
-        answer: Answer<Applied>,
-        /// What waits for it; it comes back with it.
-        write: Box<PatchWrite>,
+    /// Reads or changes a file for an edit that is decided part by part; reports `FileJobDone::Patch`.
+    Patch(PatchJob),
+    /// Deletes or moves a file, or sets its mode, for our own agent.
+    Change {
+        /// What is to be done.
+        change: DiskChange,
+        /// Where the answer goes.
+        reply: Reply<DiskChanged>,
     },
     /// Looks at what turns change, or takes it back.
     Turn(TurnJob),
@@ -176,13 +169,6 @@ pub enum FileJobDone {
     },
     /// The context of a prompt, as far as there was one.
     Context(Box<ContextDone>),
-    /// The text that accepted hunks are for was read (or not).
-    PatchBase {
-        /// What waited for it.
-        write: Box<PatchWrite>,
-        /// The text, `None` when there is no such file.
-        outcome: Result<Option<FileText>, CodedError>,
-    },
     /// What came of a turn job.
     Turn(TurnJobDone),
     /// A file of a revert was written in an editor (or not).
@@ -196,13 +182,8 @@ pub enum FileJobDone {
         /// What is there now.
         outcome: Result<Applied, CodedError>,
     },
-    /// A text with accepted hunks was written (or not).
-    PatchWritten {
-        /// What waited for it.
-        write: Box<PatchWrite>,
-        /// What is there now.
-        outcome: Result<Applied, CodedError>,
-    },
+    /// A file was read or changed for an edit that is decided part by part (or not).
+    Patch(PatchJobDone),
     /// The paths of the workspace were looked for.
     Paths {
         /// What waited for them.

@@ -53,6 +53,7 @@ fn cut() -> Permission {
         options: Vec::new(),
         tool_call_id: None,
         patch_id: None,
+        parts: None,
         expires_at: None,
         policy: None,
     }

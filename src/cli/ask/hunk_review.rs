@@ -189,6 +189,7 @@ impl HunkReview {
             None => "",
         };
         let title = format!("{root}{}, change {} of {}{before}", file.file_path, self.at + 1, self.count());
+        let title = hunk.label.as_ref().map_or(title.clone(), |label| format!("{title}: {label}"));
         Some((title, hunk_text(hunk)))
     }
 
@@ -214,11 +215,17 @@ impl HunkReview {
 
 fn hunk_text(hunk: &PatchHunkState) -> String {
     let PatchHunkState { old_start, old_lines, new_start, new_lines, content, .. } = hunk;
+    if content.is_empty() {
+        return String::new();
+    }
     format!("@@ -{old_start},{old_lines} +{new_start},{new_lines} @@\n{content}")
 }
 
 /// How many changes an edit has to decide on.
 pub(super) fn parts(permission: &Permission) -> usize {
+    if let Some(parts) = permission.parts {
+        return usize::try_from(parts).unwrap_or(usize::MAX);
+    }
     let Action::Edit { files } = &permission.subject.action else { return 0 };
     if permission.patch_id.is_none() || permission.subject.unknown {
         return 0;

@@ -1,6 +1,6 @@
 //! What each key decides of an edit of three changes in two files, and what an editor may make of one.
 
-use crate::domain::approval::{FileOutcome, HunkState, Subject};
+use crate::domain::approval::{ChangeKind, FileOutcome, HunkPart, HunkState, Subject};
 use crate::protocol::patch::PatchFile;
 
 use super::*;
@@ -8,6 +8,8 @@ use super::*;
 fn review() -> HunkReview {
     let hunk = |id: &str, content: &str| PatchHunkState {
         id: id.to_owned(),
+        part: HunkPart::Lines,
+        label: None,
         old_start: 1,
         old_lines: 2,
         new_start: 1,
@@ -20,8 +22,13 @@ fn review() -> HunkReview {
     let file = |path: &str, hunks| PatchFile {
         file_path: path.to_owned(),
         root: None,
+        change: ChangeKind::Modify,
+        old_path: None,
+        base_hash: None,
         outcome: FileOutcome::Pending,
+        applied_hash: None,
         message: None,
+        conflict: None,
         hunks,
     };
     let patch = ProposedPatch {
@@ -31,6 +38,7 @@ fn review() -> HunkReview {
         digest: "d".to_owned(),
         status: FileOutcome::Pending,
         rationale: None,
+        acceptance_criteria: Vec::new(),
         files: vec![
             file("a", vec![hunk("1", " k\n-x\n+y\n"), hunk("2", " k\n-x\n+y\n")]),
             file("b", vec![hunk("3", " k\n-x\n+y\n")]),
@@ -44,6 +52,7 @@ fn review() -> HunkReview {
         options: Vec::new(),
         tool_call_id: None,
         patch_id: Some("p".to_owned()),
+        parts: None,
         expires_at: None,
         policy: None,
     };

@@ -57,6 +57,9 @@ pub struct Permission {
     /// The patch that waits for the answer; a `patch` block has the same id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patch_id: Option<String>,
+    /// How many parts that patch has which can be decided one by one; absent where it is only taken or left as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<u64>,
     /// Milliseconds since the Unix epoch after which the ask counts as denied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<i64>,
@@ -78,6 +81,7 @@ impl Permission {
             options: ask.options.iter().map(PermissionOption::shown).collect(),
             tool_call_id: ask.tool_call_id.clone(),
             patch_id: ask.patch_id.clone(),
+            parts: None,
             expires_at,
             policy: None,
         }

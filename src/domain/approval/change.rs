@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::edits::diff::{changed_lines, cut_out, diff_body, hunk_body, replacing_body};
+use crate::domain::edits::git_header::HeaderChange;
 use crate::domain::edits::patch::{self, FilePatch};
+use crate::domain::edits::text::plain_hash;
 use crate::domain::shown::{Kind, show};
 
 /// Texts longer than this together are shown as taken out and put in whole: comparing them could hold up the loop.
@@ -53,6 +55,19 @@ pub struct FileChange {
     /// True when the diff was cut, or left out for its length.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
+    /// True of a file that is no text: then there is no diff of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub binary: bool,
+    /// Its mode after, as git writes it (`100755`), where that changes or the file is new.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// `sha256:<hex>` of what the change was made from, where the engine tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_hash: Option<String>,
+    /// Hash of the text whose lines the diff counts, its line ends aside: of a part of a file those are not the file's.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub counts_in: Option<String>,
 }
 
 impl FileChange {
@@ -67,7 +82,16 @@ impl FileChange {
             removed: None,
             diff: None,
             truncated: false,
+            binary: false,
+            mode: None,
+            base_hash: None,
+            counts_in: None,
         }
+    }
+
+    /// A file that goes, with the text that it has.
+    pub fn deleted(path: &str, old: &str) -> Self {
+        Self { change: ChangeKind::Delete, ..Self::of_texts(path, Some(old), "") }
     }
 
     /// A file that gets another path.
@@ -89,8 +113,9 @@ impl FileChange {
     /// A part of a file in place of another part. `old` is `None` where the file does not exist yet.
     pub fn of_parts(path: &str, old: Option<&str>, new: &str) -> Self {
         let Some(old) = old else { return Self::of_texts(path, None, new) };
+        let counts_in = Some(plain_hash(old));
         let (old, new) = cut_out(old, new);
-        Self::of_texts(path, Some(&old), &new)
+        Self { counts_in, ..Self::of_texts(path, Some(&old), &new) }
     }
 
     /// Lines of a file in place of others, of which the first is this one, from 1.
@@ -111,14 +136,31 @@ impl FileChange {
 
     fn of_patch(file: &FilePatch, named: Option<&str>) -> Self {
         let (path, change, old_path) = match (&file.old_path, &file.new_path, named) {
+            (Some(old), Some(new), _) if file.header.change == HeaderChange::Copied => {
+                (new.as_str(), ChangeKind::Create, Some(old.clone()))
+            }
             (Some(old), Some(new), _) if old != new => (new.as_str(), ChangeKind::Rename, Some(old.clone())),
             (Some(old), None, _) => (old.as_str(), ChangeKind::Delete, None),
             (None, Some(new), _) => (new.as_str(), ChangeKind::Create, None),
             (Some(_), Some(new), _) => (new.as_str(), ChangeKind::Modify, None),
             (None, None, named) => (named.unwrap_or("a file without a name"), ChangeKind::Modify, None),
         };
-        let diff = file.hunks.iter().map(hunk_body).collect();
-        Self { old_path, ..Self::untold(path, change) }.with_diff(diff)
+        let header = &file.header;
+        let change = Self {
+            old_path,
+            mode: header.new_mode.clone(),
+            binary: header.is_binary,
+            ..Self::untold(path, change)
+        };
+        // What a copy is made from, and what a file that is no text gets, the hunks do not say.
+        if header.is_binary || header.change == HeaderChange::Copied {
+            return change;
+        }
+        let diff: String = file.hunks.iter().map(hunk_body).collect();
+        match (change.change, diff.is_empty()) {
+            (ChangeKind::Delete | ChangeKind::Rename, true) => change,
+            (_, _) => change.with_diff(diff),
+        }
     }
 
     fn with_diff(self, diff: String) -> Self {
@@ -126,10 +168,17 @@ impl FileChange {
         Self { added: Some(added), removed: Some(removed), diff: Some(diff), ..self }
     }
 
+    /// Whether the engine did not tell the text that it would write.
+    pub(super) fn is_untold(&self) -> bool {
+        self.diff.is_none() && matches!(self.change, ChangeKind::Modify | ChangeKind::Create)
+    }
+
     /// Makes its text safe to show. Must be called once.
     pub(super) fn make_safe(&mut self) {
         self.file_path = show(&self.file_path, Kind::Code).into_owned();
         self.old_path = self.old_path.take().map(|path| show(&path, Kind::Code).into_owned());
+        self.mode = self.mode.take().map(|mode| show(&mode, Kind::Code).into_owned());
+        self.base_hash = self.base_hash.take().map(|hash| show(&hash, Kind::Code).into_owned());
         self.diff = self.diff.take().map(|diff| show(&diff, Kind::Lines).into_owned());
     }
 

@@ -6,22 +6,28 @@
 mod ask;
 mod change;
 mod chosen;
+mod file_edit;
 mod form;
 mod narrow;
 mod proposal;
+mod proposed_file;
 mod root;
 mod rule;
 mod subject;
 
 pub(crate) use ask::{Decision, OfferedRule, PermissionOption, PermissionRule, PermissionStatus, RuleScope};
 pub use ask::{Permission, PermissionAsk, PermissionOptionKind, RuleHolder};
-pub(crate) use change::{ChangeKind, FileChange};
+pub(crate) use change::ChangeKind;
+pub use change::FileChange;
 pub(crate) use chosen::{ChosenOption, ChosenRule};
+pub(crate) use file_edit::{BaseFile, FileEdit, HunkWay, NotMade};
 pub(crate) use form::InputForm;
 pub(crate) use narrow::{RuleRefusal, narrowed};
-pub(crate) use proposal::{
-    Decided, FileOutcome, HunkState, NotDecided, NotEdited, Proposal, ProposedFile, ProposedHunk,
+pub(crate) use proposal::{Decided, NotDecided, NotEdited, Proposal};
+pub(crate) use proposed_file::{
+    ConflictSides, FileMode, FileOutcome, HunkPart, HunkState, ProposedFile, ProposedHunk,
 };
 pub use root::{AskRoot, FolderIdentity};
 pub(crate) use rule::{RootedRule, rule_allows};
-pub(crate) use subject::{Action, Subject};
+pub(crate) use subject::Action;
+pub use subject::Subject;

@@ -36,6 +36,9 @@ pub struct Subject {
     /// Why the engine wants it, where it says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// How the user can check an edit, in the engine's words, where it says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub acceptance_criteria: Vec<String>,
     /// True when something was cut; `bb/permission/get` has all of it, and nothing may be allowed before that was shown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
@@ -84,7 +87,7 @@ pub enum Action {
 impl Subject {
     /// One that the engine told completely.
     pub fn new(action: Action) -> Self {
-        Self { action, reason: None, truncated: false, unknown: false }
+        Self { action, reason: None, acceptance_criteria: Vec::new(), truncated: false, unknown: false }
     }
 
     /// One of which the engine did not tell what exactly would be done.
@@ -98,6 +101,12 @@ impl Subject {
         Self { reason: reason.or(self.reason), ..self }
     }
 
+    /// One of files that would be changed: unknown where the text of one was not told.
+    pub fn editing(files: Vec<FileChange>) -> Self {
+        let unknown = files.iter().any(FileChange::is_untold);
+        Self { unknown, ..Self::new(Action::Edit { files }) }
+    }
+
     /// What the user is asked to fill in.
     pub fn form(&self) -> Option<&InputForm> {
         match &self.action {
@@ -109,6 +118,9 @@ impl Subject {
     /// The subject as clients see it. Must be called once.
     pub fn shown(mut self) -> Self {
         make_safe(&mut self.reason, Kind::Lines);
+        for criterion in &mut self.acceptance_criteria {
+            *criterion = show(criterion, Kind::Lines).into_owned();
+        }
         match &mut self.action {
             Action::Edit { files } => files.iter_mut().for_each(FileChange::make_safe),
             Action::Command { command, cwd, env } => {
@@ -145,6 +157,11 @@ impl Subject {
         let mut cut = false;
         if let Some(reason) = &mut self.reason {
             cut |= cut_words(reason, WORDS);
+        }
+        let mut left = WORDS;
+        for criterion in &mut self.acceptance_criteria {
+            cut |= cut_words(criterion, left);
+            left = left.saturating_sub(criterion.len());
         }
         match &mut self.action {
             Action::Edit { files } => {
@@ -186,7 +203,7 @@ impl Subject {
 
     /// Every text of it, for redaction.
     pub fn for_each_text(&mut self, change: &mut impl FnMut(&mut String)) {
-        self.reason.iter_mut().for_each(&mut *change);
+        self.reason.iter_mut().chain(&mut self.acceptance_criteria).for_each(&mut *change);
         match &mut self.action {
             Action::Edit { files } => files.iter_mut().for_each(|file| file.for_each_text(change)),
             Action::Command { command, cwd, env } => {

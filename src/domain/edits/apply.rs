@@ -5,7 +5,8 @@
 
 use imara_diff::{Algorithm, Diff, InternedInput};
 
-use super::patch::{Hunk, HunkLine, LineKind};
+use super::patch::{Hunk, LineKind};
+use super::place::{HunkPlaces, body};
 
 /// Why a change does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +15,15 @@ pub struct Conflict {
     pub number: usize,
     /// One sentence.
     pub reason: String,
+}
+
+/// Whether the line numbers of hunks are those of the text that they are put into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LineNumbers {
+    /// They were made from it, as far as anybody knows: where the lines of a hunk stand at its number, they are the ones meant.
+    Hold,
+    /// They were made from another text, or from a part of it: the lines of a hunk count alone, and must stand there once.
+    Unsure,
 }
 
 /// One exact replacement.
@@ -25,18 +35,31 @@ pub struct TextEdit {
     pub new_text: String,
 }
 
-/// The text with all hunks applied, in order.
+/// The text with all hunks applied.
 pub fn apply_hunks(old: &str, hunks: &[Hunk]) -> Result<String, Conflict> {
+    apply_numbered(old, hunks, LineNumbers::Hold)
+}
+
+/// The same, of hunks whose numbers may be those of another text.
+pub(crate) fn apply_numbered(old: &str, hunks: &[Hunk], numbers: LineNumbers) -> Result<String, Conflict> {
     let lines: Vec<&str> = old.split_inclusive('\n').collect();
+    let places = HunkPlaces::of(&lines);
+    let mut placed = Vec::with_capacity(hunks.len());
+    let mut moved = numbers == LineNumbers::Unsure;
+    for (index, hunk) in hunks.iter().enumerate() {
+        let place = places.locate(hunk, moved).map_err(|reason| Conflict { number: index + 1, reason })?;
+        moved |= place.moved;
+        placed.push((index, place));
+    }
+    // What an engine told in another order is put in the order of the file.
+    placed.sort_by_key(|(index, place)| (place.at, *index));
     let mut out = String::with_capacity(old.len() + 256);
     let mut done = 0usize;
-    let mut moved = false;
-    for (index, hunk) in hunks.iter().enumerate() {
-        let place = locate(&lines, hunk, moved).map_err(|reason| Conflict { number: index + 1, reason })?;
+    for (index, place) in placed {
+        let hunk = &hunks[index];
         if place.at < done {
             return Err(Conflict { number: index + 1, reason: "It overlaps the hunk before it.".to_owned() });
         }
-        moved |= place.moved;
         out.extend(lines[done..place.at].iter().copied());
         let count = hunk.old_lines().count();
         if place.exact {
@@ -134,45 +157,6 @@ pub fn keep_line_ends(old: &str, new: &str) -> String {
     out
 }
 
-struct HunkPosition {
-    at: usize,
-    /// The line ends fit too.
-    exact: bool,
-    /// It is not where the hunk says.
-    moved: bool,
-}
-
-fn locate(lines: &[&str], hunk: &Hunk, moved: bool) -> Result<HunkPosition, String> {
-    let wanted: Vec<&HunkLine> = hunk.old_lines().collect();
-    if wanted.is_empty() {
-        return if lines.is_empty() {
-            Ok(HunkPosition { at: 0, exact: true, moved: false })
-        } else {
-            Err("It only adds lines and shows none of those around them, so its place is not known."
-                .to_owned())
-        };
-    }
-    let fits = |at: usize| {
-        at + wanted.len() <= lines.len()
-            && wanted.iter().zip(&lines[at..]).all(|(want, have)| body(&want.text) == body(have))
-    };
-    let exact = |at: usize| wanted.iter().zip(&lines[at..]).all(|(want, have)| want.text == **have);
-    let said = usize::try_from(hunk.old_start.saturating_sub(1)).unwrap_or(usize::MAX).min(lines.len());
-    if !moved && fits(said) {
-        return Ok(HunkPosition { at: said, exact: exact(said), moved: false });
-    }
-    let mut found = (0..lines.len()).filter(|at| fits(*at));
-    match (found.next(), found.next()) {
-        (Some(at), None) => Ok(HunkPosition { at, exact: exact(at), moved: at != said }),
-        (Some(_), Some(_)) => {
-            Err(format!("Its lines are not at line {} but at several other places.", hunk.old_start))
-        }
-        (None, _) => {
-            Err(format!("Its lines are neither at line {} nor anywhere else in the file.", hunk.old_start))
-        }
-    }
-}
-
 /// The diff was written without regard to line ends: lines that stay keep theirs, new ones take those of the line before
 /// them, and the end of the file stays as it was.
 fn write_with_own_line_ends(out: &mut String, lines: &[&str], at: usize, count: usize, hunk: &Hunk) {
@@ -207,11 +191,6 @@ fn write_with_own_line_ends(out: &mut String, lines: &[&str], at: usize, count: 
             out.push_str(end);
         }
     }
-}
-
-fn body(line: &str) -> &str {
-    let line = line.strip_suffix('\n').unwrap_or(line);
-    line.strip_suffix('\r').unwrap_or(line)
 }
 
 fn ending(line: &str) -> &'static str {
@@ -279,6 +258,28 @@ mod tests {
         let old = "new\nhead\nsame\nmid\nsame\n";
         let diff = "@@ -1,1 +1,1 @@\n-head\n+HEAD\n@@ -3,1 +3,1 @@\n-same\n+SAME\n";
         assert_eq!(apply(old, diff).map_err(|conflict| conflict.number), Err(2));
+    }
+
+    #[test]
+    fn r002_84_hunks_of_another_text_must_be_unique_though_their_number_fits() {
+        let hunks = parse("@@ -1,1 +1,1 @@\n-same\n+SAME\n").unwrap().remove(0).hunks;
+        let twice = "same\nmid\nsame\n";
+        assert_eq!(apply_numbered(twice, &hunks, LineNumbers::Hold), Ok("SAME\nmid\nsame\n".to_owned()));
+        assert_eq!(
+            apply_numbered(twice, &hunks, LineNumbers::Unsure).map_err(|conflict| conflict.number),
+            Err(1)
+        );
+        let once = "first\nsame\n";
+        assert_eq!(apply_numbered(once, &hunks, LineNumbers::Unsure), Ok("first\nSAME\n".to_owned()));
+    }
+
+    #[test]
+    fn hunks_that_were_told_in_another_order_go_where_their_lines_are() {
+        let old = "a\nb\nc\nd\ne\n";
+        let diff = "@@ -5,1 +5,1 @@\n-e\n+E\n@@ -1,1 +1,1 @@\n-a\n+A\n";
+        assert_eq!(apply(old, diff), Ok("A\nb\nc\nd\nE\n".to_owned()));
+        let twice = "@@ -1,1 +1,1 @@\n-a\n+A\n@@ -1,1 +1,1 @@\n-a\n+B\n";
+        assert_eq!(apply(old, twice).map_err(|conflict| conflict.number), Err(2));
     }
 
     #[test]

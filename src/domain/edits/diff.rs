@@ -237,11 +237,16 @@ fn body_line(into: &mut String, mark: char, line: &str) {
     }
 }
 
-/// A path that could break the line it stands in is quoted as git quotes it.
 fn header(into: &mut String, mark: &str, side: &str, path: &str) {
-    let quoted = path.chars().any(|c| c.is_control() || c == '"' || c == '\\');
     into.push_str(mark);
     into.push(' ');
+    push_path(into, side, path);
+    into.push('\n');
+}
+
+/// A path that could break the line it stands in is quoted as git quotes it.
+pub(super) fn push_path(into: &mut String, side: &str, path: &str) {
+    let quoted = path.chars().any(|c| c.is_control() || c == '"' || c == '\\');
     if quoted {
         into.push('"');
     }
@@ -264,7 +269,6 @@ fn header(into: &mut String, mark: &str, side: &str, path: &str) {
     if quoted {
         into.push('"');
     }
-    into.push('\n');
 }
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! Reading a unified diff that a model or an engine wrote.
 //!
 //! Owns the repairs of ruling 20: counts that disagree with the body are recomputed, a missing leading space is put
-//! back; each is a warning. Never decides whether the result fits a file: that is `apply`.
+//! back; each is a warning. Never decides whether the result fits a file: that is `apply`. What git says above the hunks is
+//! `git_header`.
+
+use super::git_header::{GitHeader, HeaderChange, Told, paths_of, unquoted};
 
 /// A diff, file by file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +17,33 @@ pub struct FilePatch {
     pub hunks: Vec<Hunk>,
     /// What had to be repaired, one sentence each.
     pub warnings: Vec<String>,
+    /// What git says of it beside the hunks.
+    pub header: GitHeader,
+}
+
+impl FilePatch {
+    fn named(old_path: Option<String>, new_path: Option<String>) -> Self {
+        Self { old_path, new_path, hunks: Vec::new(), warnings: Vec::new(), header: GitHeader::default() }
+    }
+
+    /// Whether it changes anything.
+    pub fn says_something(&self) -> bool {
+        !self.hunks.is_empty() || self.header.says_something()
+    }
+
+    /// Takes what a line above the hunks says.
+    fn hear(&mut self, line: &str) {
+        match self.header.read(line) {
+            Told::OldPath(path) => self.old_path = Some(path),
+            Told::NewPath(path) => self.new_path = Some(path),
+            Told::Header | Told::Nothing => {}
+        }
+        match self.header.change {
+            HeaderChange::New => self.old_path = None,
+            HeaderChange::Deleted => self.new_path = None,
+            HeaderChange::Unsaid | HeaderChange::Renamed | HeaderChange::Copied => {}
+        }
+    }
 }
 
 /// One hunk, its counts those of its body.
@@ -110,40 +140,42 @@ const NO_HUNK: &str =
 const OTHER_PLACE: &str = "The lines that begin with a space or `-` must stay as they were, since they say where the change belongs; make a `-` a space to keep its line.";
 const NOTHING_CHANGED: &str = "It changes nothing any more; leave it out instead.";
 
-/// Reads a unified diff. An `Err` is one sentence: there is no hunk in it, or a hunk header cannot be read.
+/// Reads a unified diff. An `Err` is one sentence: there is no change in it, or a hunk header cannot be read.
 pub fn parse(diff: &str) -> Result<Vec<FilePatch>, String> {
     let lines: Vec<&str> = diff.split_inclusive('\n').collect();
     let mut files: Vec<FilePatch> = Vec::new();
+    // The last file was begun by git, and the lines that name its sides have not come.
+    let mut begun = false;
     let mut at = 0;
     while let Some(line) = lines.get(at) {
-        if line.starts_with("--- ") && lines.get(at + 1).is_some_and(|next| next.starts_with("+++ ")) {
-            files.push(FilePatch {
-                old_path: header_path(line, "a/"),
-                new_path: header_path(lines[at + 1], "b/"),
-                hunks: Vec::new(),
-                warnings: Vec::new(),
-            });
-            at += 2;
+        if line.starts_with("diff --git ") {
+            let (old, new) = paths_of(line).unzip();
+            files.push(FilePatch::named(old, new));
+            (begun, at) = (true, at + 1);
+        } else if line.starts_with("--- ") && lines.get(at + 1).is_some_and(|next| next.starts_with("+++ ")) {
+            let (old, new) = (header_path(line, "a/"), header_path(lines[at + 1], "b/"));
+            match files.last_mut().filter(|_| begun) {
+                Some(file) if file.header.change == HeaderChange::Renamed => {}
+                Some(file) => (file.old_path, file.new_path) = (old, new),
+                None => files.push(FilePatch::named(old, new)),
+            }
+            (begun, at) = (false, at + 2);
         } else if line.starts_with("@@") {
-            let file = match files.last_mut() {
-                Some(file) => file,
-                None => {
-                    files.push(FilePatch {
-                        old_path: None,
-                        new_path: None,
-                        hunks: Vec::new(),
-                        warnings: vec!["The diff has no file header.".to_owned()],
-                    });
-                    let last = files.len() - 1;
-                    &mut files[last]
-                }
-            };
-            at = read_hunk(&lines, at, file)?;
+            begun = false;
+            if files.is_empty() {
+                let warnings = vec!["The diff has no file header.".to_owned()];
+                files.push(FilePatch { warnings, ..FilePatch::named(None, None) });
+            }
+            let last = files.len() - 1;
+            at = read_hunk(&lines, at, &mut files[last])?;
         } else {
+            if let Some(file) = files.last_mut().filter(|_| begun) {
+                file.hear(line);
+            }
             at += 1;
         }
     }
-    if files.iter().all(|file| file.hunks.is_empty()) {
+    if !files.iter().any(FilePatch::says_something) {
         return Err("This is no unified diff: it has no `@@` hunk.".to_owned());
     }
     Ok(files)
@@ -301,7 +333,8 @@ fn range(text: &str) -> Option<(u64, u64)> {
 
 fn header_path(line: &str, side: &str) -> Option<String> {
     let rest = line.get(4..)?.trim_end_matches(['\n', '\r']);
-    let path = rest.split('\t').next().unwrap_or(rest).trim_matches('"');
+    let path = unquoted(rest.split('\t').next().unwrap_or(rest));
+    let path = path.trim_matches('"');
     (path != "/dev/null").then(|| path.strip_prefix(side).unwrap_or(path).to_owned())
 }
 
@@ -338,6 +371,7 @@ mod tests {
                     ]
                 }],
                 warnings: vec!["Hunk 1: the header says -9 +9 lines, the body has -2 +2.".to_owned()],
+                header: GitHeader::default(),
             }]
         );
     }
@@ -384,6 +418,59 @@ mod tests {
         let files = parse(diff).unwrap();
         let paths: Vec<_> = files.iter().map(|f| (f.old_path.as_deref(), f.new_path.as_deref())).collect();
         assert_eq!(paths, vec![(Some("x"), Some("x")), (None, Some("y"))]);
+    }
+
+    #[test]
+    fn r002_78_what_git_says_without_hunks_is_read_file_by_file() {
+        let diff = "diff --git a/old name b/new name\nsimilarity index 100%\nrename from old name\nrename to new name\n\
+                    diff --git a/tool.sh b/tool.sh\nold mode 100644\nnew mode 100755\n\
+                    diff --git a/empty b/empty\nnew file mode 100644\nindex 0000000..e69de29\n\
+                    diff --git a/logo.png b/logo.png\nindex 1..2 100644\nBinary files a/logo.png and b/logo.png differ\n\
+                    diff --git a/gone b/gone\ndeleted file mode 100644\n--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n\
+                    diff --git a/m b/n\nsimilarity index 90%\nrename from m\nrename to n\n--- a/m\n+++ b/n\n@@ -1 +1 @@\n-x\n+y\n";
+        let files = parse(diff).unwrap();
+        let seen: Vec<_> = files
+            .iter()
+            .map(|file| {
+                let names = (file.old_path.as_deref(), file.new_path.as_deref());
+                (
+                    names,
+                    file.header.change,
+                    file.header.new_mode.as_deref(),
+                    file.header.is_binary,
+                    file.hunks.len(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                ((Some("old name"), Some("new name")), HeaderChange::Renamed, None, false, 0),
+                ((Some("tool.sh"), Some("tool.sh")), HeaderChange::Unsaid, Some("100755"), false, 0),
+                ((None, Some("empty")), HeaderChange::New, Some("100644"), false, 0),
+                ((Some("logo.png"), Some("logo.png")), HeaderChange::Unsaid, None, true, 0),
+                ((Some("gone"), None), HeaderChange::Deleted, None, false, 1),
+                ((Some("m"), Some("n")), HeaderChange::Renamed, None, false, 1),
+            ]
+        );
+    }
+
+    /// The example of seed 002, malformed twice: it is read by ruling 20, and what was repaired is said.
+    #[test]
+    fn r002_84_the_seeds_own_example_is_read_and_both_repairs_are_said() {
+        let diff = "--- a/src/validation.ts\n+++ b/src/validation.ts\n@@ -10,5 +10,8 @@\n export function v(x) {\n+  if (!x) {\n\
+                    +    throw new Error('x');\n+  }\n}\n";
+        let files = parse(diff).unwrap();
+        let kinds: Vec<LineKind> = files[0].hunks[0].lines.iter().map(|line| line.kind).collect();
+        use LineKind::{Added, Context};
+        assert_eq!(kinds, [Context, Added, Added, Added, Context]);
+        assert_eq!(
+            files[0].warnings,
+            [
+                "Hunk 1: 1 context line(s) had no leading space.",
+                "Hunk 1: the header says -5 +8 lines, the body has -2 +5."
+            ]
+        );
     }
 
     #[test]

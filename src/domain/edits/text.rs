@@ -111,6 +111,12 @@ pub fn content_hash(bytes: &[u8]) -> String {
     format!("sha256:{}", hex(&Sha256::digest(bytes)))
 }
 
+/// The hash of a text by which it is known again whatever its line ends and its mark are.
+pub(crate) fn plain_hash(text: &str) -> String {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    content_hash(text.replace("\r\n", "\n").as_bytes())
+}
+
 /// Hexadecimal digits, lower case.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";

@@ -65,6 +65,13 @@ pub enum EffectAsked {
         /// Hash of the text to be written.
         text_hash: String,
     },
+    /// Files are changed together, or one goes or moves.
+    Edit {
+        /// The files as they were shown.
+        paths: Vec<String>,
+        /// Hash of all that would happen to them.
+        hash: String,
+    },
     /// A command is run.
     Command {
         /// The command line.

@@ -9,11 +9,13 @@ use tokio::sync::watch;
 use super::EmbeddedParts;
 use super::asks::EmbeddedAsks;
 use crate::app::inbox::Reply;
-use crate::app::ports::{ClientRequest, CommandRan, EngineReport, TurnScope};
+use crate::app::ports::{ClientRequest, CommandRan, DiskChange, DiskChangeKind, EngineReport, TurnScope};
 use crate::domain::coded_error::CodedError;
 use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::domain::steps::TurnStep;
-use crate::host::ports::{Answer, PortError, PortFuture, Ran, TurnPort, WorkspaceView, Written};
+use crate::host::ports::{
+    Answer, FileOperation, PortError, PortFuture, Ran, TurnPort, WorkspaceView, Written,
+};
 
 /// The port of one turn.
 pub(super) struct SessionPort {
@@ -89,7 +91,25 @@ impl TurnPort for SessionPort {
         Box::pin(async move {
             let applied =
                 self.want(|reply| ClientRequest::ApplyText { root, path, base_hash, text, reply }).await?;
-            Ok(Written { hash: applied.applied_hash, saved: applied.saved })
+            Ok(Written { hash: Some(applied.applied_hash), saved: applied.saved })
+        })
+    }
+
+    fn change_file(
+        &self,
+        root: Option<String>,
+        path: String,
+        base_hash: Option<String>,
+        operation: FileOperation,
+    ) -> PortFuture<'_, Result<Written, PortError>> {
+        let kind = match operation {
+            FileOperation::Delete => DiskChangeKind::Delete,
+            FileOperation::Move { to, text } => DiskChangeKind::Move { to, text, mode: None },
+        };
+        let change = DiskChange { root, path, base_hash, turn: None, kind };
+        Box::pin(async move {
+            let changed = self.want(|reply| ClientRequest::ChangeFile { change, reply }).await?;
+            Ok(Written { hash: changed.hash, saved: true })
         })
     }
 

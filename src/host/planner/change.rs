@@ -9,12 +9,13 @@ use super::refused;
 use crate::host::counted;
 use crate::host::ports::WorkspaceView;
 use crate::host::proposal::{
-    Base, Outcome, Proposal, ProposalRefusal, ProposedChange, blocking, propose, read_base,
+    AppliedFile, Outcome, Proposal, ProposalRefusal, ProposedChange, blocking, propose,
 };
 use crate::host::request::AnsweredAsk;
 use crate::host::retrieval::RetrievalError;
 use crate::host::turn::args;
 use crate::host::turn_output::TurnOutput;
+use crate::host::wished_file::{Base, read_base};
 
 /// Lines that are named in a sentence.
 const LINES_NAMED: usize = 20;
@@ -89,20 +90,24 @@ async fn propose_replacement(
     before: Option<AnsweredAsk>,
 ) -> bool {
     let (from, to, place) = (quoted(&wish.from), quoted(&wish.to), &base.shown);
+    let change = ProposedChange::Rewritten {
+        base_hash: base.hash.clone(),
+        text: replaced(base.text.as_deref().unwrap_or_default(), found, wish.from.len(), &wish.to),
+    };
     let proposal = Proposal {
-        path: wish.path.clone(),
+        files: vec![(wish.path.clone(), change)],
         rationale: format!(
             "Replace {from} with {to}, as you asked: {}.",
             counted(found.len() as u64, "occurrence")
         ),
         acceptance_criteria: vec![format!("`{place}` has {to} wherever it had {from}.")],
-        change: ProposedChange::Rewritten {
-            base_hash: base.hash.clone(),
-            text: replaced(base.text.as_deref().unwrap_or_default(), found, wish.from.len(), &wish.to),
-        },
     };
     match propose(voice, proposal, before).await {
-        Ok(Outcome::Applied { path, hash, saved, added, removed, .. }) => {
+        Ok(Outcome::Applied { files, .. }) => {
+            let Some(AppliedFile { path, hash, saved, added, removed, .. }) = files.into_iter().next() else {
+                return false;
+            };
+            let hash = hash.unwrap_or_default();
             let standing = if saved { "" } else { " It is changed in the editor, not saved." };
             voice.tool_ended(call, Ok(json!({ "summary": format!("applied, now {hash}") }))).await;
             voice.step_result("applied").await;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::domain::dialect::desktop::message::{PlanStep, SessionState};
+use crate::host::ports::FileOperation;
 
 #[tokio::test]
 async fn an_untrusted_workspace_offers_only_reading_tools() {
@@ -134,7 +135,8 @@ async fn an_allowed_patch_is_proposed_asked_and_applied_whole_with_its_line_ends
     assert_eq!(
         args,
         Some(
-            json!({ "file_path": "a.txt", "reason": "because", "patch_id": patch.patch_id, "diff": patch.diff })
+            json!({ "file_path": "a.txt", "reason": "because", "patch_id": patch.patch_id, "diff": patch.diff,
+                    "acceptance_criteria": ["see"], "base_hashes": { "a.txt": patch.base_hash } })
         )
     );
     assert_eq!(final_of(&world.port).1.files_modified, 1);
@@ -192,6 +194,81 @@ async fn a_patch_of_an_open_buffer_is_made_from_the_buffer() {
         *world.port.writes.lock().unwrap(),
         vec![(None, "a.txt".to_owned(), Some(content_hash(b"unsaved\n")), "saved\n".to_owned())]
     );
+}
+
+#[tokio::test]
+async fn r002_80_to_83_several_files_are_proposed_together_with_reasons_and_each_is_changed_as_it_was_asked()
+{
+    // Given a model that changes one file, deletes another and renames a third
+    let files = json!([
+        { "file_path": "a.txt", "edits": [{ "old_text": "two", "new_text": "2" }] },
+        { "file_path": "gone.txt", "delete": true },
+        { "file_path": "old.txt", "rename_to": "new.txt", "edits": [{ "old_text": "x", "new_text": "y" }] },
+    ]);
+    let wish = json!({ "files": files, "rationale": "because", "acceptance_criteria": ["see"] });
+    let replies = vec![tool_call("propose_patch", &wish), openai(vec![json!({ "content": "Done." })])];
+    let server = FakeModel::start(replies).await;
+    let world = world(true, User::Allows);
+    std::fs::write(world.folder.path().join("gone.txt"), "g\n").unwrap();
+    std::fs::write(world.folder.path().join("old.txt"), "x\n").unwrap();
+    // When
+    turn::run(&world.port, openai_request(&server)).await;
+    // Then all of it is one proposal, with line numbers, reasons and how to check it
+    let patch = world.port.said().into_iter().find_map(|message| match message {
+        ServerMessage::PatchProposed(patch) => Some(patch),
+        _ => None,
+    });
+    let patch = patch.unwrap();
+    assert_eq!(
+        patch.diff,
+        "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\r\n-two\r\n+2\r\n three\r\n\
+         diff --git a/gone.txt b/gone.txt\ndeleted file mode 100644\n--- a/gone.txt\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-g\n\
+         diff --git a/old.txt b/new.txt\nrename from old.txt\nrename to new.txt\n--- a/old.txt\n+++ b/new.txt\n\
+         @@ -1,1 +1,1 @@\n-x\n+y\n"
+    );
+    let said =
+        (patch.rationale.as_str(), patch.acceptance_criteria, patch.file_path.as_str(), patch.hunks.len());
+    assert_eq!(said, ("because", vec!["see".to_owned()], "a.txt", 3));
+    // And each is done, and the model hears what
+    assert_eq!(world.port.writes.lock().unwrap().len(), 1);
+    let moved = FileOperation::Move { to: "new.txt".to_owned(), text: Some("y\n".to_owned()) };
+    assert_eq!(
+        *world.port.operations.lock().unwrap(),
+        [
+            ("gone.txt".to_owned(), Some(content_hash(b"g\n")), FileOperation::Delete),
+            ("old.txt".to_owned(), Some(content_hash(b"x\n")), moved),
+        ]
+    );
+    let told = last_result(&server);
+    assert!(told.contains("Applied to a.txt: 1 line added, 1 removed."), "{told}");
+    assert_eq!(final_of(&world.port).1.files_modified, 3);
+}
+
+#[tokio::test]
+async fn what_cannot_be_meant_of_several_files_is_refused_before_anybody_is_asked() {
+    let edit = json!({ "file_path": "a.txt", "edits": [{ "old_text": "two", "new_text": "2" }] });
+    for (wish, why) in [
+        (json!({ "rationale": "r" }), "Give either"),
+        (json!({ "rationale": "r", "files": [edit, edit] }), "stands twice"),
+        (
+            json!({ "rationale": "r", "file_path": "a.txt", "delete": true, "new_content": "x" }),
+            "exactly one",
+        ),
+        (json!({ "rationale": "r", "file_path": "none.txt", "delete": true }), "none.txt"),
+        (json!({ "rationale": "r", "file_path": "a.txt", "rename_to": "../b.txt" }), "outside"),
+        (json!({ "rationale": "r", "file_path": "../a.txt", "delete": true }), "outside"),
+    ] {
+        let replies = vec![tool_call("propose_patch", &wish), openai(vec![json!({ "content": "." })])];
+        let server = FakeModel::start(replies).await;
+        let world = world(true, User::Allows);
+        turn::run(&world.port, openai_request(&server)).await;
+        assert!(last_result(&server).contains(why), "{wish}: {}", last_result(&server));
+        assert!(!world.port.kinds().contains(&"tool.request_approval".to_owned()), "{wish}");
+        assert_eq!(
+            (world.port.writes.lock().unwrap().len(), world.port.operations.lock().unwrap().len()),
+            (0, 0)
+        );
+    }
 }
 
 #[tokio::test]

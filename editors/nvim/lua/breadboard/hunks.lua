@@ -23,6 +23,9 @@ local ANSWERS = {
 ---@return integer
 function M.count(permission)
   local about = permission.subject
+  if permission.parts and permission.patchId then
+    return permission.parts
+  end
   if about.kind ~= 'edit' or about.unknown or not permission.patchId then
     return 0
   end
@@ -96,6 +99,9 @@ local function review(session, patch, callback)
       ('@@ -%d,%d +%d,%d @@'):format(hunk.oldStart, hunk.oldLines, hunk.newStart, hunk.newLines),
     }
     vim.list_extend(lines, vim.split((hunk.content:gsub('\n$', '')), '\n', { plain = true }))
+    if hunk.label and hunk.label ~= vim.NIL then
+      table.insert(lines, 2, hunk.label)
+    end
     local content = #lines
     table.insert(lines, '')
     vim.list_extend(lines, ANSWERS)

@@ -49,7 +49,7 @@ pub(super) fn of_call(call: &Map<String, Value>) -> Subject {
         // Neither may hide the other.
         Some(command) => both(&command, call, input),
         None if files.is_empty() => by_kind(call, input),
-        None => editing(files),
+        None => Subject::editing(files),
     };
     subject.because(reason.as_deref())
 }
@@ -66,14 +66,6 @@ fn unread(call: &Map<String, Value>) -> Option<String> {
             Replaced::Text(_) | Replaced::Part { .. } | Replaced::Nothing => None,
         }
     })
-}
-
-fn editing(files: Vec<FileChange>) -> Subject {
-    let untold = |file: &FileChange| {
-        file.diff.is_none() && matches!(file.change, ChangeKind::Modify | ChangeKind::Create)
-    };
-    let unknown = files.iter().any(untold);
-    Subject { unknown, ..Subject::new(Action::Edit { files }) }
 }
 
 fn running(command: String, input: Option<&Map<String, Value>>) -> Subject {
@@ -294,7 +286,8 @@ fn by_path(path: &str, change: &Value) -> Vec<FileChange> {
             .collect();
     }
     vec![match (field("type").or_else(|| field("kind")), field("content")) {
-        (Some("delete"), _) => FileChange::untold(path, ChangeKind::Delete),
+        (Some("delete"), Some(old)) => FileChange::deleted(path, old),
+        (Some("delete"), None) => FileChange::untold(path, ChangeKind::Delete),
         (_, Some(content)) => FileChange::of_texts(path, None, content),
         (Some("add"), None) => FileChange::untold(path, ChangeKind::Create),
         (_, None) => FileChange::untold(path, ChangeKind::Modify),

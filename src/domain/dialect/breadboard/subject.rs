@@ -125,7 +125,7 @@ fn of_item(
             let files = said.map(|diff| FileChange::of_diff(diff, detail("path"))).unwrap_or_default();
             let files = if files.is_empty() { call.map(changed).unwrap_or_default() } else { files };
             match (files.is_empty(), detail("path")) {
-                (false, _) => Subject::new(Action::Edit { files }),
+                (false, _) => Subject::editing(files),
                 (true, Some(path)) => Subject::unknown(Action::Edit {
                     files: vec![FileChange::untold(path, ChangeKind::Modify)],
                 }),

@@ -61,7 +61,7 @@ pub(super) fn ask(kind: &str, payload: &Map<String, Value>) -> PermissionAsk {
         engine_request_id: text("request_id").or(text("command_id")).unwrap_or_default().to_owned(),
         title: show(&title, Kind::Code).into_owned(),
         options,
-        subject: subject.because(reason.as_deref()),
+        subject: with_criteria(subject.because(reason.as_deref()), args),
         tool_call_id: text("call_id").or(text("tool_call_id")).filter(|id| !id.is_empty()).map(key),
         patch_id: arg("patch_id").or(text("patch_id")).filter(|id| !id.is_empty()).map(str::to_owned),
         payload: Value::Object(payload.clone()),
@@ -82,6 +82,13 @@ fn with_repairs(reason: Option<&str>, args: Option<&Value>) -> Option<String> {
     Some(format!("{said}The diff was repaired. {}", repairs.join(" ")))
 }
 
+/// How the change can be checked, where that is said.
+fn with_criteria(subject: Subject, args: Option<&Value>) -> Subject {
+    let criteria = args.and_then(|args| args.get("acceptance_criteria")).and_then(Value::as_array);
+    let criteria = criteria.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+    Subject { acceptance_criteria: criteria, ..subject }
+}
+
 fn command_subject(command: &str, directory: Option<&str>, environment: Option<&Value>) -> Subject {
     let env = environment.and_then(Value::as_object).filter(|variables| !variables.is_empty());
     Subject::new(Action::Command {
@@ -96,28 +103,40 @@ fn tool_subject(name: &str, args: Option<&Value>) -> Subject {
     let path = arg("file_path");
     match (name, path) {
         ("write_file", Some(path)) => {
-            let of_diff = arg("diff").map(|diff| FileChange::of_diff(diff, Some(path))).unwrap_or_default();
-            let files = match (of_diff.is_empty(), arg("content")) {
-                (false, _) => of_diff,
-                (true, Some(content)) => vec![FileChange::rewritten(path, content)],
-                (true, None) => {
-                    let file = FileChange::untold(path, ChangeKind::Modify);
-                    return Subject::unknown(Action::Edit { files: vec![file] });
-                }
+            let files = match (changed(path, args), arg("content")) {
+                (files, _) if !files.is_empty() => files,
+                (_, Some(content)) => vec![FileChange::rewritten(path, content)],
+                (_, None) => vec![FileChange::untold(path, ChangeKind::Modify)],
             };
-            // A diff names the file as the engine shows it; what is asked for is this path.
-            let only = files.len() == 1;
-            let named = |file: FileChange| if only { file.at(path) } else { file };
-            Subject::new(Action::Edit { files: files.into_iter().map(named).collect() })
+            Subject::editing(files)
         }
         ("delete_file", Some(path)) => {
-            Subject::new(Action::Edit { files: vec![FileChange::untold(path, ChangeKind::Delete)] })
+            let told = changed(path, args).into_iter().find(|file| file.change == ChangeKind::Delete);
+            Subject::editing(vec![told.unwrap_or_else(|| FileChange::untold(path, ChangeKind::Delete))])
         }
         ("execute_command", _) if arg("command").is_some() => {
             command_subject(arg("command").unwrap_or_default(), arg("working_directory"), None)
         }
         _ => Subject::new(Action::Tool { name: name.to_owned(), input: args.cloned() }),
     }
+}
+
+/// The files of the diff of a request, with what they were made from.
+fn changed(path: &str, args: Option<&Value>) -> Vec<FileChange> {
+    let arg = |key: &str| args.and_then(|args| args.get(key));
+    let files = arg("diff").and_then(Value::as_str).map(|diff| FileChange::of_diff(diff, Some(path)));
+    let files = files.unwrap_or_default();
+    // A diff names the file as the engine shows it; what is asked for is this path.
+    let only = files.len() == 1;
+    let with_base = |file: FileChange| {
+        let file = if only { file.at(path) } else { file };
+        let bases = arg("base_hashes").and_then(Value::as_object);
+        let base_hash = bases
+            .and_then(|bases| bases.string(&file.file_path))
+            .or_else(|| arg("base_hash").and_then(Value::as_str).filter(|_| only));
+        FileChange { base_hash: base_hash.map(str::to_owned), ..file }
+    };
+    files.into_iter().map(with_base).collect()
 }
 
 /// What is asked in the words of the public source.
@@ -143,12 +162,31 @@ fn run(command: &str, directory: Option<&str>) -> (String, Option<String>) {
     (command.to_owned(), Some(format!("run: {command} (in {})", quoted(directory.unwrap_or(".")))))
 }
 
+/// What happens to each of several files.
+fn several(files: &[FileChange]) -> String {
+    let one = |file: &FileChange| match (file.change, &file.old_path) {
+        (ChangeKind::Rename, Some(old)) => format!("rename {old} to {}", file.file_path),
+        (ChangeKind::Delete, _) => format!("delete {}", file.file_path),
+        (ChangeKind::Create, _) => format!("create {}", file.file_path),
+        (ChangeKind::Modify | ChangeKind::Rename, _) => format!("write {}", file.file_path),
+    };
+    let all = files.iter().map(one).collect::<Vec<_>>().join(", ");
+    let mut letters = all.chars();
+    letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
+}
+
 /// Title and rule pattern of a tool. A tool whose target we cannot name gets no rule, since nobody could say what the
 /// rule would cover; it can still be allowed once.
 fn tool(name: &str, args: Option<&Value>) -> (String, Option<String>) {
     let arg = |key: &str| args.and_then(|args| args.get(key)).and_then(Value::as_str);
     match name {
         "write_file" => {
+            let files = arg("file_path").map(|path| changed(path, args)).unwrap_or_default();
+            let is_more = files.len() > 1 || files.iter().any(|file| file.change == ChangeKind::Rename);
+            // A rule of one path would cover less than is asked for, and one of several is none that anybody could read.
+            if is_more {
+                return (several(&files), None);
+            }
             if let Some(path) = arg("file_path") {
                 return (format!("Write {path}"), Some(format!("write: {path}")));
             }

@@ -329,3 +329,7 @@ impl ServerMessage {
         EngineEvent { id: String::new(), kind, turn, ts: Some(ts), payload: payload.into(), repaired: false }
     }
 }
+
+#[cfg(test)]
+#[path = "message_tests.rs"]
+mod tests;

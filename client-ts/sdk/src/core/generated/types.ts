@@ -401,6 +401,18 @@ export type ConfigOption = {
   options?: ConfigChoice[];
 };
 
+/** Both sides of a change that does not fit its file. Nothing of either is lost. */
+export type ConflictSides = {
+  /** The hunk that does not fit, where it is one. */
+  hunkId?: string | null;
+  /** First line of what is there, from 1. */
+  line?: number | null;
+  /** What is there now, where the change was to go; absent where there is no file, or no text. */
+  there?: string | null;
+  /** What was to be made: the hunk with its `@@` line, or a sentence. */
+  wanted: string;
+};
+
 /** State of a connection. */
 export type ConnectionStatus = "connecting" | "connected" | "error";
 
@@ -631,6 +643,12 @@ export type FileChange = {
   diff?: string | null;
   /** True when the diff was cut, or left out for its length. */
   truncated?: boolean;
+  /** True of a file that is no text: then there is no diff of it. */
+  binary?: boolean;
+  /** Its mode after, as git writes it (`100755`), where that changes or the file is new. */
+  mode?: string | null;
+  /** `sha256:<hex>` of what the change was made from, where the engine tells it. */
+  baseHash?: string | null;
 };
 
 /** One entry of a directory. */
@@ -683,6 +701,9 @@ export type HunkDecision = {
   /** What is to be made in its place, of one that is accepted: its lines with their ` `, `-` or `+`, written as in `content` of the hunk. Those with ` ` and `-` must together be those of the hunk, since they say where it belongs; a `-` may become a ` `. Anything else is `invalid_params`. The engine is told what was made. */
   content?: string | null;
 };
+
+/** What a part of an edit changes. */
+export type HunkPart = "lines" | "file" | "content";
 
 /** What was decided of a hunk, and what became of that. */
 export type HunkState = "proposed" | "accepted" | "rejected" | "applied" | "conflict" | "reverted";
@@ -834,11 +855,21 @@ export type PatchFile = {
   filePath: string;
   /** Name of the folder, where several are open. */
   root?: string | null;
+  /** What happens to it. */
+  change: ChangeKind;
+  /** Where it is now, of a rename. */
+  oldPath?: string | null;
+  /** `sha256:<hex>` of what it held when the edit was proposed: its bytes, or its text in the editor where it was open there. Absent of a file that was not there, and until it was read. */
+  baseHash?: string | null;
   /** What became of it. */
   outcome: FileOutcome;
+  /** `sha256:<hex>` of the file's bytes after it was written by this server. */
+  appliedHash?: string | null;
   /** Why it could not be written, one sentence. */
   message?: string | null;
-  /** In the order of the file. */
+  /** What is there and what was wanted, where that is why. Neither is lost: the file is as it was. */
+  conflict?: ConflictSides | null;
+  /** What happens to the file as a whole, then its lines in their order. */
   hunks: PatchHunkState[];
 };
 
@@ -854,6 +885,8 @@ export type PatchFileOutcome = {
   appliedHash?: string | null;
   /** Why it was not written, one sentence. */
   message?: string | null;
+  /** What is there and what was wanted, where that is why. Neither is lost: the file is as it was. */
+  conflict?: ConflictSides | null;
 };
 
 /** One file of a patch block. */
@@ -870,6 +903,10 @@ export type PatchFileSummary = {
 export type PatchHunkState = {
   /** Made of what it changes: it stays while its neighbours come and go. */
   id: string;
+  /** What it changes. Of what is no change of lines the numbers are 0, and `content` is the text of a file that goes, or empty. */
+  part?: HunkPart;
+  /** What it does, in words, where it is no change of lines. */
+  label?: string | null;
   /** First line before, from 1; 0 of a new file. */
   oldStart: number;
   /** Lines before. */
@@ -933,6 +970,8 @@ export type Permission = {
   toolCallId?: string | null;
   /** The patch that waits for the answer; a `patch` block has the same id. */
   patchId?: string | null;
+  /** How many parts that patch has which can be decided one by one; absent where it is only taken or left as a whole. */
+  parts?: number | null;
   /** Milliseconds since the Unix epoch after which the ask counts as denied. */
   expiresAt?: number | null;
   /** What the user's policy says of it, and why it is asked about or not. Absent for a question. */
@@ -1004,6 +1043,8 @@ export type ProposedPatch = {
   status: FileOutcome;
   /** Why the engine wants it, where it says. */
   rationale?: string | null;
+  /** How it can be checked, in the engine's words, where it says. */
+  acceptanceCriteria?: string[];
   /** Its files. */
   files: PatchFile[];
 };
@@ -1275,6 +1316,8 @@ export type StandingPattern = {
 export type Subject = ({
   /** Why the engine wants it, where it says. */
   reason?: string | null;
+  /** How the user can check an edit, in the engine's words, where it says. */
+  acceptanceCriteria?: string[];
   /** True when something was cut; `bb/permission/get` has all of it, and nothing may be allowed before that was shown. */
   truncated?: boolean;
   /** True when the engine never told what exactly it would do; then it can be allowed once only. */

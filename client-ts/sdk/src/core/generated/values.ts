@@ -149,6 +149,11 @@ export const VALUES = {
     "conflict",
     "reverted",
   ] satisfies T.FileOutcome[] as readonly T.FileOutcome[],
+  HunkPart: [
+    "lines",
+    "file",
+    "content",
+  ] satisfies T.HunkPart[] as readonly T.HunkPart[],
   HunkState: [
     "proposed",
     "accepted",
