@@ -23,7 +23,8 @@ pub mod app {
             HolderRequest, Journal, JournalError, Lease, LedgerRow, LinkNews, ListedSessions, NewSession,
             News, OpenJournal, Outbox, PatchText, Preview, Prompt, RealPlace, ResumedLink, Ruling, Secret,
             SessionHome, SessionReply, SessionRow, Settlement, SpecFilesDone, SpecJob, StreamCall,
-            StreamReport, StreamResume, TabRow, TerminalPiece, TextPart, TurnEnd, TurnJob, TurnJobDone, TurnScopes,
+            StreamReport, StreamResume, TabRow, TerminalPiece, TextPart, TurnEnd, TurnJob, TurnJobDone,
+            TurnScopes,
         };
     }
     pub mod wire_out {

@@ -75,9 +75,15 @@ impl App {
     }
 
     /// A turn waits for the context of its prompt.
-    pub(super) fn gather(&mut self, by: Prompter, session_id: &str, begun: TurnBegun, wanted: WantedContext) {
+    pub(super) fn gather(
+        &mut self,
+        by: Prompter,
+        session_id: &str,
+        (begun, looked_at): (TurnBegun, Option<Answer<()>>),
+        wanted: WantedContext,
+    ) {
         self.gathering.insert(session_id.to_owned(), begun.turn);
-        let purpose = ContextFor::Turn { session_id: session_id.to_owned(), begun: Box::new(begun) };
+        let purpose = ContextFor::Turn { session_id: session_id.to_owned(), begun: Box::new(begun), looked_at };
         self.look_for_context(by, wanted, purpose);
     }
 
@@ -118,11 +124,19 @@ impl App {
                 notes: context.notes,
                 context: context.shape,
             }),
-            ContextFor::Turn { session_id, begun } => self.context_of_turn(&session_id, *begun, context),
+            ContextFor::Turn { session_id, begun, looked_at } => {
+                self.context_of_turn(&session_id, *begun, looked_at, context);
+            }
         }
     }
 
-    fn context_of_turn(&mut self, session_id: &str, mut begun: TurnBegun, context: PromptContext) {
+    fn context_of_turn(
+        &mut self,
+        session_id: &str,
+        mut begun: TurnBegun,
+        looked_at: Option<Answer<()>>,
+        context: PromptContext,
+    ) {
         let turn = begun.turn;
         if self.gathering.get(session_id) != Some(&turn) {
             // It was stopped meanwhile, or its session is gone.
@@ -147,7 +161,7 @@ impl App {
         }
         begun.prompt.context = Box::new(context);
         self.turn_ready(session_id, &mut begun);
-        self.start_at_engine(session_id, begun);
+        self.start_at_engine(session_id, begun, looked_at);
     }
 
     /// A turn that waits for its context is stopped: nothing of it is at the engine.

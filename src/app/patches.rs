@@ -238,7 +238,8 @@ impl App {
                 write.step = WriteStep::ModeOf(made.hash);
                 // Its text stands already, perhaps unsaved in an editor, so that no hash of the disk can be asked for.
                 let turn = None;
-                let change = DiskChange { root, path, base_hash: None, turn, kind: DiskChangeKind::Mode(mode) };
+                let change =
+                    DiskChange { root, path, base_hash: None, turn, kind: DiskChangeKind::Mode(mode) };
                 let buffers = self.buffers_of_turn(&write.session_id);
                 return self
                     .files

@@ -69,7 +69,12 @@ pub(super) fn change(
 
 /// What goes with a file that is deleted or moved.
 fn gone<'a>(root: &'a Root, path: &'a WorkspacePath, now: &'a Current) -> ReplacedFile<'a> {
-    ReplacedFile { root: root.name(), path: path.as_str(), before: Some((&now.bytes, now.bits())), after: None }
+    ReplacedFile {
+        root: root.name(),
+        path: path.as_str(),
+        before: Some((&now.bytes, now.bits())),
+        after: None,
+    }
 }
 
 /// A file on its way to another path.

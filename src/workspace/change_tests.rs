@@ -97,8 +97,13 @@ fn a_file_with_unsaved_text_in_an_editor_is_left_alone() {
         assert!(refused.message.contains("unsaved"), "{}", refused.message);
     }
     open.open(&uri, "text", 2, "saved\n");
-    let wanted =
-        DiskChange { root: None, path: "a".to_owned(), base_hash: None, turn: None, kind: DiskChangeKind::Delete };
+    let wanted = DiskChange {
+        root: None,
+        path: "a".to_owned(),
+        base_hash: None,
+        turn: None,
+        kind: DiskChangeKind::Delete,
+    };
     assert!(change(&roots, &wanted, &open, &|_| {}).is_ok());
 }
 

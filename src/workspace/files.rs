@@ -26,7 +26,8 @@ use super::write::write;
 use crate::app::Reply;
 use crate::app::inbox::Folder;
 use crate::app::ports::{
-    CommandCall, CommandRan, ContextJob, FileJob, FileJobDone, Files, PatchJob, PatchJobDone, PatchPlace, RealPlace, SpecFilesDone, SpecJob,
+    CommandCall, CommandRan, ContextJob, FileJob, FileJobDone, Files, PatchJob, PatchJobDone, PatchPlace,
+    RealPlace, SpecFilesDone, SpecJob,
 };
 use crate::domain::approval::FolderIdentity;
 use crate::domain::coded_error::{CodedError, ErrorCode};

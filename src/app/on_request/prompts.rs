@@ -244,13 +244,13 @@ impl App {
                 self.flush(session_id);
                 self.begin_progress(session_id, &title);
                 self.state_changed = true;
-                self.gather(by, session_id, begun, wanted);
+                self.gather(by, session_id, (begun, looked_at), wanted);
             }
             None => {
                 self.turn_ready(session_id, &mut begun);
                 self.begin_progress(session_id, &title);
                 self.state_changed = true;
-                self.start_at_engine(session_id, begun);
+                self.start_at_engine(session_id, begun, looked_at);
             }
         }
     }
@@ -263,7 +263,12 @@ impl App {
         self.flush(session_id);
     }
 
-    pub(in crate::app) fn start_at_engine(&mut self, session_id: &str, begun: TurnBegun) {
+    pub(in crate::app) fn start_at_engine(
+        &mut self,
+        session_id: &str,
+        begun: TurnBegun,
+        looked_at: Option<Answer<()>>,
+    ) {
         let TurnBegun { turn, prompt, model, history } = begun;
         // The stream first, so that nothing of the turn is missed.
         self.follow(session_id);

@@ -34,6 +34,8 @@ pub enum ContextFor {
         session_id: String,
         /// What begins once it is there.
         begun: Box<TurnBegun>,
+        /// Comes when the files were looked at, where its engine writes by itself.
+        looked_at: Option<Answer<()>>,
     },
     /// The user, who wants to see what would go.
     Preview {

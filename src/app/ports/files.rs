@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{
-    Applied, Attachment, CommandRan, ContextDone, ContextJob, DiffJob, DiskChange, DiskChanged, EditBase, PatchJob, PatchJobDone, PathsWanted, SpecFilesDone, SpecJob, TurnJob, TurnJobDone, TurnRevert,
+    Applied, Attachment, CommandRan, ContextDone, ContextJob, DiffJob, DiskChange, DiskChanged, EditBase,
+    PatchJob, PatchJobDone, PathsWanted, SpecFilesDone, SpecJob, TurnJob, TurnJobDone, TurnRevert,
 };
 use crate::app::inbox::{Answer, Folder, Reply};
 use crate::domain::approval::FolderIdentity;

@@ -13,7 +13,8 @@ use crate::domain::cut;
 use crate::domain::dialect::loose::{Members, fitting};
 use crate::domain::event::{EventRef, LocalKind};
 use crate::domain::fact::{
-    Answered, Fact, Notice, NoticeLevel, PrintStream, Prompt, Spent, TerminalEnd, TerminalNews, ToolNews, ToolStep, TurnChanges, TurnEnd, TurnOutcome, TurnReport,
+    Answered, Fact, Notice, NoticeLevel, PrintStream, Prompt, Spent, TerminalEnd, TerminalNews, ToolNews,
+    ToolStep, TurnChanges, TurnEnd, TurnOutcome, TurnReport,
 };
 use crate::domain::fingerprint::key;
 use crate::domain::remedy::Remedy;
