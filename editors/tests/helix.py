@@ -1,98 +1,86 @@
-"""The Helix recipe of editors/README.md, typed as it stands there into a real Helix on a terminal.
+"""A whole turn in a real Helix on a terminal, with the recipe of editors/README.md and no plugin: typed, sent, one change accepted
+and one rejected.
 
-Needs BB_HOME (an empty directory), BB_RECIPE (the recipe), HELIX_ROOT (a Debian root with the package `hx`) and
-`breadboard-ls` on the PATH. Waits for what the screen shows, never for a time.
+Needs BB_HOME (an empty directory), BB_RECIPE (the recipe, a languages.toml), HELIX_ROOT (a Debian root with the package `hx`) and
+`breadboard-ls` on the PATH. With HELIX_ASKS it is a Helix that shows questions, which 25.01 does not.
 """
 
-import glob
 import os
 import re
-import sys
-import time
+import shutil
 
-import pexpect
-import pyte
+from terminal import Terminal, rooted
 
-PATIENCE = 30  # seconds that Helix may owe us anything; test machines are busy
-ROWS, COLUMNS = 40, 120
+LINES = [f"delay {n}" if n in (3, 25) else f"line {n}" for n in range(1, 31)]
 
 
-class Screen(pyte.Screen):
-    """Helix asks what the terminal can do in ways that pyte does not know; silence is an answer that it accepts."""
-
-    def report_device_status(self, *_args, **_kwargs):
-        pass
-
-    def report_device_attributes(self, *_args, **_kwargs):
-        pass
-
-
-class Helix:
-    def __init__(self, root, folder, file):
-        programs = [f"{root}/usr/libexec/helix/hx", f"{root}/usr/bin/hx"]
-        program = next(path for path in programs if os.access(path, os.X_OK))
-        loader = glob.glob(f"{root}/usr/lib*/ld-linux-*.so.*")[0]
-        libraries = glob.glob(f"{root}/usr/lib/*-linux-gnu")[0]
-        env = dict(os.environ, TERM="xterm-256color", HELIX_RUNTIME=f"{root}/usr/lib/hx/runtime")
-        self.screen = Screen(COLUMNS, ROWS)
-        self.stream = pyte.Stream(self.screen)
-        self.child = pexpect.spawn(
-            loader,
-            ["--library-path", libraries, program, file],
-            cwd=folder,
-            env=env,
-            dimensions=(ROWS, COLUMNS),
-            encoding="utf-8",
-            timeout=1,
-        )
-
-    def text(self):
-        return "\n".join(line.rstrip() for line in self.screen.display)
-
-    def until(self, pattern):
-        end = time.monotonic() + PATIENCE
-        while not re.search(pattern, self.text()):
-            if time.monotonic() > end:
-                sys.exit(f"waited {PATIENCE} s for {pattern!r}; the screen shows:\n{self.text()}")
-            try:
-                self.stream.feed(self.child.read_nonblocking(65536, timeout=0.1))
-            except pexpect.TIMEOUT:
-                pass
-            except pexpect.EOF:
-                sys.exit(f"Helix ended before {pattern!r}; the screen showed:\n{self.text()}")
-
-    def type(self, keys):
-        self.child.send(keys)
-
-    def ends(self):
-        self.child.expect(pexpect.EOF, timeout=PATIENCE)
-        self.child.close()
-        return self.child.exitstatus
+def choose(helix, title):
+    """Opens the code actions and picks one."""
+    offered = r"BreadBoard: " + re.escape(title)
+    helix.type(" a")
+    helix.until(offered + r"|No code actions|No configured language server")
+    while not re.search(offered, helix.text()):
+        # The server starts, or the change before is on its way.
+        helix.type("\x1b")
+        helix.until(r"No code actions|No configured language server", gone=True)
+        helix.type(" a")
+        helix.until(offered + r"|No code actions|No configured language server")
+    rows = [line for line in helix.text().splitlines() if "BreadBoard: " in line]
+    place = next(at for at, row in enumerate(rows) if f"BreadBoard: {title}" in row)
+    helix.type("\x1b[B" * place + "\r")
 
 
 def main():
     home = os.environ["BB_HOME"]
+    root = os.environ["HELIX_ROOT"]
     workspace = f"{home}/workspace"
     os.makedirs(f"{workspace}/.git")
-    with open(f"{workspace}/backoff.py", "w", encoding="utf-8") as file:
-        file.write("def retry_delay(attempt):\n    return 100 * attempt\n")
-    with open(os.environ["BB_RECIPE"], encoding="utf-8") as file:
-        commands = [line.strip() for line in file if line.strip()]
-    assert len(commands) == 1 and commands[0].startswith(":insert-output breadboard-ls ask"), commands
+    os.makedirs(f"{home}/.config/helix")
+    shutil.copy(os.environ["BB_RECIPE"], f"{home}/.config/helix/languages.toml")
+    with open(f"{workspace}/backoff.txt", "w", encoding="utf-8") as file:
+        file.write("\n".join(LINES) + "\n")
 
-    helix = Helix(os.environ["HELIX_ROOT"], workspace, "backoff.py")
-    helix.until(r"return 100 \* attempt")
-    helix.type(":new\r")
-    helix.until(r"\[scratch\]")
-    helix.type(commands[0] + "\r")
-    helix.until(r"\[scratch\] \[\+\]")
-    # The cursor stands behind what was inserted; no line may be so long that the window has scrolled away from it.
-    helix.until(r"(?m)^ *\d+ +No model is configured, so this answer is only what searching")
-    helix.until(r"(?m)^ *\d+ +1\. `backoff\.py:1`")
-    helix.until(r"(?m)^ *\d+ +To get answers from a model")
+    program = next(p for p in (f"{root}/usr/libexec/helix/hx", f"{root}/usr/bin/hx") if os.access(p, os.X_OK))
+    env = {"HELIX_RUNTIME": f"{root}/usr/lib/hx/runtime"}
+    helix = Terminal(rooted(root, program, "notes.bb.md"), workspace, env)
+    helix.until(r"notes\.bb\.md")
+    helix.type("ireplace `delay` with `wait` in backoff.txt\x1b")
+    helix.until(r"in backoff\.txt")
+    choose(helix, "Send to the agent")
+    helix.until(r"Asks:.* Write backoff\.txt")
+    helix.until(r"\+wait 25")
+    if os.environ.get("HELIX_ASKS"):
+        # It lies on top, with the first answer chosen; whoever closes it finds the request among the code actions.
+        helix.until(r"All of it is in the chat document")
+        helix.keep("helix-question")
+        helix.type("\x1b")
+        helix.until(r"All of it is in the chat document", gone=True)
+    helix.keep("helix-asked")
+
+    # On the first change: it is rejected.
+    helix.type("/-delay 3\r")
+    choose(helix, "Reject change 1 of 2 in backoff.txt")
+    helix.type("/-delay 25\r")
+    helix.type(" a")
+    helix.until(r"BreadBoard: Accept change 2 of 2")
+    helix.keep("helix-actions")
+    helix.type("\x1b")
+    helix.until(r"BreadBoard: Accept change 2 of 2", gone=True)
+    choose(helix, "Accept change 2 of 2 in backoff.txt")
+    helix.until(r"Accept 1 of 2 changes")
+    helix.until(r"## You")
+    helix.keep("helix-done")
+    helix.type(":write-all\r")
+    helix.type(":open backoff.txt\r")
+    helix.until(r"\bwait 25\b")
+    helix.keep("helix-file")
     helix.type(":quit-all!\r")
     assert helix.ends() == 0
-    print("asked and answered")
+    with open(f"{workspace}/backoff.txt", encoding="utf-8") as file:
+        held = file.read()
+    wanted = "\n".join(LINES).replace("delay 25", "wait 25") + "\n"
+    assert held == wanted, f"the file holds something else than what was accepted:\n{held}"
+    print("typed, sent, one change accepted and one rejected")
 
 
 main()

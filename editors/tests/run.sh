@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Tries the recipes of editors/README.md as they stand there, in the real editors.
 #
-#   BB_SERVER=target/release/breadboard-ls editors/tests/run.sh [emacs] [helix]
+#   BB_SERVER=target/release/breadboard-ls editors/tests/run.sh [announced] [emacs] [eglot] [lsp-mode] [helix] [helix-next] [kakoune]
 #
-# As root on Debian it installs what is missing: Emacs with Eglot on the system, Helix (trixie's) into
-# ${BREADBOARD_CACHE:-$HOME/.cache/breadboard-ls-clients}/helix-root. An editor that cannot be had is skipped.
+# As root on Debian it installs what is missing: Emacs with Eglot and lsp-mode on the system, Helix and Kakoune (trixie's and sid's) and
+# kakoune-lsp (built by cargo, minutes) into ${BREADBOARD_CACHE:-$HOME/.cache/breadboard-ls-clients}. An editor that cannot be had
+# is skipped. BB_SHOTS: a folder for the screens of those on a terminal, as text.
 # The last line reads `N passed, N failed[, N skipped]`. Plugins have their own scripts: editors/nvim/tests/run.sh.
 # Exit code 0: all passed. 1: one failed. 77: none failed, but one was skipped. Under CI=true an editor that this machine
 # could have installed counts as failed instead.
@@ -45,30 +46,99 @@ has_eglot() {
 }
 
 run_emacs() {
-  recipe Emacs elisp >"$home/recipe.el"
+  recipe "Emacs with commands of its own" elisp >"$home/recipe.el"
   [[ -s $home/recipe.el ]] || { echo "editors/README.md has no recipe for Emacs"; return 1; }
   BB_RECIPE=$home/recipe.el timeout --kill-after=5 "$limit" emacs -Q --batch -l "$here/emacs.el" </dev/null
 }
 
-prepare_helix() {
+prepare_eglot() {
+  prepare_emacs && prepare_terminal
+}
+
+run_eglot() {
+  recipe "Emacs with Eglot" elisp >"$home/recipe.el"
+  on_terminal emacs.py BB_CLIENT=eglot BB_RECIPE="$home/recipe.el"
+}
+
+prepare_lsp-mode() {
+  prepare_emacs && prepare_terminal || return 1
+  [[ -n $(compgen -G '/usr/share/emacs/site-lisp/elpa/lsp-mode-*') ]] || apt_install elpa-lsp-mode
+  [[ -n $(compgen -G '/usr/share/emacs/site-lisp/elpa/lsp-mode-*') ]] || { echo "this emacs has no lsp-mode"; return 1; }
+}
+
+run_lsp-mode() {
+  recipe "Emacs with lsp-mode" elisp >"$home/recipe.el"
+  on_terminal emacs.py BB_CLIENT=lsp-mode BB_RECIPE="$home/recipe.el"
+}
+
+# What draws the screens of editors on a terminal.
+prepare_terminal() {
   command -v python3 >/dev/null || { echo "python3 is not installed"; return 1; }
   if [[ ! -x $cache/helix-venv/bin/python ]]; then
     python3 -m venv "$cache/helix-venv" || { apt_install python3-venv && python3 -m venv "$cache/helix-venv"; } || return 1
   fi
   "$cache/helix-venv/bin/python" -c 'import pexpect, pyte' 2>/dev/null ||
-    "$cache/helix-venv/bin/pip" install --quiet pexpect==4.9.0 pyte==0.8.2 || return 1
-  [[ -x $cache/helix-root/usr/lib64/ld-linux-x86-64.so.2 ]] && return
-  [[ $(id -u) == 0 ]] || { echo "Helix can only be installed by root"; return 1; }
+    "$cache/helix-venv/bin/pip" install --quiet pexpect==4.9.0 pyte==0.8.2
+}
+
+# A Debian root of its own: a release, its folder, the packages.
+prepare_root() {
+  local release=$1 root=$cache/$2 packages=$3
+  shift 3
+  [[ -x $root/usr/lib64/ld-linux-x86-64.so.2 ]] && return
+  [[ $(id -u) == 0 ]] || { echo "a Debian root can only be installed by root"; return 1; }
   command -v mmdebstrap >/dev/null || apt_install mmdebstrap
-  rm -rf "$cache/helix-root.part"
-  mmdebstrap --mode=root --variant=apt --include=hx,ca-certificates trixie "$cache/helix-root.part" &&
-    mv "$cache/helix-root.part" "$cache/helix-root"
+  rm -rf "$root.part"
+  mmdebstrap --mode=root --variant=apt "$@" --include="$packages,ca-certificates" "$release" "$root.part" && mv "$root.part" "$root"
+}
+
+# A script beside this one, with some more variables.
+on_terminal() {
+  local script=$1
+  shift
+  env "$@" timeout --kill-after=5 "$limit" "$cache/helix-venv/bin/python" -B "$here/$script"
+}
+
+prepare_helix() {
+  prepare_terminal && prepare_root trixie helix-root hx,kakoune
 }
 
 run_helix() {
-  recipe Helix '' >"$home/recipe.txt"
-  BB_RECIPE=$home/recipe.txt HELIX_ROOT=$cache/helix-root timeout --kill-after=5 "$limit" \
-    "$cache/helix-venv/bin/python" -B "$here/helix.py"
+  recipe Helix toml >"$home/recipe.toml"
+  on_terminal helix.py BB_RECIPE="$home/recipe.toml" HELIX_ROOT="$cache/helix-root"
+}
+
+# What Debian has of the Helix that comes next: it shows questions. Its index is older than its date says.
+prepare_helix-next() {
+  prepare_terminal && prepare_root sid helix-sid hx --aptopt='Acquire::Check-Valid-Until "false"'
+}
+
+run_helix-next() {
+  recipe Helix toml >"$home/recipe.toml"
+  on_terminal helix.py BB_RECIPE="$home/recipe.toml" HELIX_ROOT="$cache/helix-sid" HELIX_ASKS=1
+}
+
+prepare_kakoune() {
+  prepare_terminal && prepare_root trixie helix-root hx,kakoune || return 1
+  [[ -x $cache/helix-root/usr/bin/kak ]] || { echo "the root of an older run has no kakoune; delete $cache/helix-root"; return 1; }
+  [[ -x $cache/kak-lsp/bin/kak-lsp ]] || cargo install --quiet --locked --debug --root "$cache/kak-lsp" --target-dir "$cache/kak-lsp/target" \
+    kak-lsp --version 22.0.0 || return 1
+  rm -rf "$cache/kak-lsp/target"
+}
+
+run_kakoune() {
+  recipe Kakoune kak >"$home/kakrc"
+  ln -s "$cache/kak-lsp/bin/kak-lsp" "$home/bin/kak-lsp"
+  on_terminal kakoune.py BB_RECIPE="$home/kakrc" KAKOUNE_ROOT="$cache/helix-root" XDG_RUNTIME_DIR="$home"
+}
+
+# The table of the page is that of the recordings.
+prepare_announced() {
+  command -v python3 >/dev/null || { echo "python3 is not installed"; return 1; }
+}
+
+run_announced() {
+  python3 -B "$here/announced.py" --check
 }
 
 run_editor() {
@@ -100,11 +170,12 @@ run_editor() {
 }
 
 editors=("$@")
-((${#editors[@]})) || editors=(emacs helix)
+every=(announced emacs eglot lsp-mode helix helix-next kakoune)
+((${#editors[@]})) || editors=("${every[@]}")
 for editor in "${editors[@]}"; do
   case $editor in
-    emacs | helix) run_editor "$editor" ;;
-    *) echo "there is no recipe for '$editor'; there are emacs and helix" >&2; exit 2 ;;
+    announced | emacs | eglot | lsp-mode | helix | helix-next | kakoune) run_editor "$editor" ;;
+    *) echo "there is no recipe for '$editor'; there are ${every[*]}" >&2; exit 2 ;;
   esac
 done
 

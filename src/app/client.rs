@@ -118,7 +118,11 @@ impl Client {
     /// It uses the `bb/*` surface, and has its own way to show everything.
     pub(super) fn greet(&mut self) {
         self.greeted = true;
-        if self.plain.take().is_some() {
+        if let Some(mut plain) = self.plain.take() {
+            for (method, params, pending) in plain.take_later() {
+                // It saves no document for us, so nothing comes back.
+                drop(self.ask(method, &params, pending));
+            }
             self.hears = Hears { events: true, view: true, tabs: true };
         }
     }

@@ -90,6 +90,19 @@ impl App {
         params: &Value,
         pending: PendingAsk,
     ) {
+        if let Some(pending) = self.apart(client, method, params, pending) {
+            self.ask_now(client, method, params, pending);
+        }
+    }
+
+    /// The same, at once.
+    pub(super) fn ask_now(
+        &mut self,
+        client: ClientId,
+        method: &'static str,
+        params: &Value,
+        pending: PendingAsk,
+    ) {
         let unasked = match self.clients.get_mut(client) {
             Some(client) => client.ask(method, params, pending),
             None => pending.withdraw(),
@@ -102,7 +115,12 @@ impl App {
 
 impl Client {
     /// What nobody but the loop can tell of one that cannot be sent comes back.
-    fn ask(&mut self, method: &'static str, params: &Value, pending: PendingAsk) -> Option<SaveFirst> {
+    pub(super) fn ask(
+        &mut self,
+        method: &'static str,
+        params: &Value,
+        pending: PendingAsk,
+    ) -> Option<SaveFirst> {
         self.last_ask += 1;
         let id = format!("bb-{}", self.last_ask);
         if self.asks.len() >= OUTSTANDING {
@@ -127,6 +145,9 @@ impl Client {
             return None;
         }
         self.asks.insert(id, pending);
+        if let Some(plain) = &mut self.plain {
+            plain.asked();
+        }
         None
     }
 
@@ -157,7 +178,9 @@ impl Client {
 
     /// The client left: what waits for it is told. What nobody but the loop can tell comes back.
     pub(super) fn withdraw_asks(&mut self) -> Vec<SaveFirst> {
-        std::mem::take(&mut self.asks).into_values().filter_map(PendingAsk::withdraw).collect()
+        let later = self.plain.iter_mut().flat_map(|plain| plain.take_later()).map(|(.., pending)| pending);
+        let asked = std::mem::take(&mut self.asks).into_values();
+        asked.chain(later).filter_map(PendingAsk::withdraw).collect()
     }
 }
 

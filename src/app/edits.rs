@@ -171,8 +171,7 @@ impl App {
                 return reply.refuse(changed_since());
             }
             let takes = |(client, _, other): &&(ClientId, String, Arc<OpenDocument>)| {
-                let client = self.clients.get(*client);
-                client.is_some_and(|client| client.abilities.apply_edit) && other.text == document.text
+                self.takes_edits(*client, self.now_us()) && other.text == document.text
             };
             let Some((client, uri, _)) = open.iter().find(takes).cloned() else {
                 return reply.refuse(CodedError::new(
@@ -293,7 +292,7 @@ impl App {
     pub(super) fn edit_applied(&mut self, done: EditDone, outcome: Result<Value, Value>) {
         let applied = outcome.as_ref().ok().and_then(|answer| answer.get("applied")).and_then(Value::as_bool);
         if applied == Some(true) {
-            return self.edit_stands(done);
+            return self.edit_said_made(done);
         }
         let why = match &outcome {
             Ok(answer) => answer.get("failureReason").and_then(Value::as_str),
@@ -405,7 +404,7 @@ pub(super) fn untrusted() -> CodedError {
     )
 }
 
-fn changed_since() -> CodedError {
+pub(super) fn changed_since() -> CodedError {
     CodedError::new(
         ErrorCode::Conflict,
         "The file changed since the patch was made; ask again, so that it is made from what is there now.",

@@ -40,7 +40,8 @@ impl App {
                 "There is nothing to send; type what you want to ask at the end of the document.",
             ));
         };
-        let sync = ChatSync::new(&read, asked);
+        let versioned = self.clients.get(client).is_some_and(|client| client.abilities.document_changes);
+        let sync = ChatSync::new(&read, asked, versioned);
         self.begin_chat(client, uri, prompt, Some(sync), origin)
     }
 
@@ -195,7 +196,7 @@ impl App {
     }
 
     /// Whether an editor takes an edit at this moment: it says so, or its user just ran a command.
-    fn takes_edits(&self, client: ClientId, now: u64) -> bool {
+    pub(in crate::app) fn takes_edits(&self, client: ClientId, now: u64) -> bool {
         let announced = self.clients.get(client).is_some_and(|client| client.abilities.apply_edit);
         let commanded = self.plain(client).and_then(|plain| plain.commanded_us);
         announced || commanded.is_some_and(|at| now < at.saturating_add(COMMAND_US))

@@ -10,6 +10,7 @@ mod commands;
 mod completion;
 mod edits;
 mod marks;
+mod nudge;
 mod offers;
 mod open;
 mod places;
@@ -22,7 +23,9 @@ use self::approvals::PromptShown;
 use self::chat::PlainChat;
 pub(in crate::app) use self::completion::KnownPaths;
 pub(crate) use self::completion::PathsWanted;
+use self::edits::AwaitedEdit;
 use self::marks::PlacedMark;
+use self::nudge::{LaterAsk, Nudge};
 use self::open::ChatOpening;
 use super::client::ClientId;
 use super::inbox::{Reply, StandardAnswer, StandardRequest};
@@ -47,6 +50,14 @@ pub(super) struct PlainEditor {
     prompted: BTreeSet<String>,
     /// What is marked, by document.
     marks: BTreeMap<String, Vec<PlacedMark>>,
+    /// Edits of files that it says it made.
+    awaited: Vec<AwaitedEdit>,
+    /// When it was answered last.
+    answered_us: Option<u64>,
+    /// What is asked of it in a moment.
+    later: Vec<LaterAsk>,
+    /// Whether it may not have read on.
+    nudge: Nudge,
     /// What lenses and hints say, as far as the editor was told to ask again.
     told: u64,
 }
@@ -102,6 +113,10 @@ impl App {
                 )),
             });
         }
+        let now = self.now_us();
+        if let Some(plain) = self.plain_mut(client) {
+            plain.answered_us = Some(now);
+        }
         match request {
             StandardRequest::Actions { uri, range, problems } => {
                 reply.answer(StandardAnswer::Offers(self.actions(client, &uri, range, &problems)));
@@ -112,7 +127,6 @@ impl App {
             StandardRequest::Hints { uri } => reply.answer(StandardAnswer::Hints(self.hints(client, &uri))),
             StandardRequest::Words { uri, at } => self.words(client, &uri, at, reply),
             StandardRequest::Execute { command, argument } => {
-                let now = self.now_us();
                 if let Some(plain) = self.plain_mut(client) {
                     plain.commanded_us = Some(now);
                     plain.chats.values_mut().for_each(PlainChat::commanded);
@@ -154,13 +168,16 @@ impl App {
     /// After each event: documents that lag behind, questions, marks.
     pub(super) fn settle_plain(&mut self) {
         for client in self.plain_clients() {
+            self.step_later(client);
             if self.plain(client).is_some_and(PlainEditor::is_idle) {
                 continue;
             }
             self.opening_over(client);
+            self.step_edits(client);
             self.step_chats(client);
             self.step_prompt(client);
             self.step_marks(client);
+            self.step_nudge(client);
         }
     }
 
@@ -170,7 +187,10 @@ impl App {
         editors
             .flat_map(|plain| {
                 let chats = plain.chats.values().filter_map(PlainChat::due_us);
-                chats.chain(plain.opening.as_ref().map(ChatOpening::until_us))
+                chats
+                    .chain(plain.opening.as_ref().map(ChatOpening::until_us))
+                    .chain(plain.edit_due_us())
+                    .chain(plain.nudge_due_us())
             })
             .min()
     }

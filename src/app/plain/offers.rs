@@ -32,13 +32,14 @@ impl App {
     ) -> Vec<CommandOffer> {
         let waiting = self.waiting_asks(client);
         if is_chat(uri) {
-            let mut offers = self.chat_offers(client, uri);
-            offers.extend(self.chat_asks(client, uri, &waiting));
             let hunks = self.chat_hunks(client, uri, &waiting);
-            // On a change only that change is meant.
+            // On a change that change is meant, so it comes first.
             let here: Vec<CommandOffer> =
                 hunks.iter().filter(|offer| meets(offer.range, at)).cloned().collect();
-            offers.extend(if here.is_empty() { hunks } else { here });
+            let mut offers = here.clone();
+            offers.extend(self.chat_offers(client, uri));
+            offers.extend(self.chat_asks(client, uri, &waiting));
+            offers.extend(if here.is_empty() { hunks } else { Vec::new() });
             return offers;
         }
         let mut offers = self.comments(client, uri);

@@ -8,6 +8,11 @@ use super::sections::ChatText;
 
 /// How long an edit may be under way until it counts as not made, in microseconds.
 const LOST_US: u64 = 5_000_000;
+/// How long one that was not answered at all may be under way, until it is sent anew: some clients drop what comes right behind an
+/// answer that they waited for.
+const UNANSWERED_US: u64 = 2_500_000;
+/// How often it is sent anew. Whoever asks the user first does not answer either.
+const ANEW: u32 = 2;
 /// How long the user is left alone after something was typed.
 const QUIET_US: u64 = 350_000;
 /// Between two edits: each is a step of the editor's undo, and several pieces of an answer fit in one.
@@ -26,6 +31,8 @@ struct SentEdit {
     wanted: String,
     version: i64,
     sent_us: u64,
+    /// The editor said yes.
+    answered: bool,
 }
 
 /// How far an answer is in its document.
@@ -47,6 +54,9 @@ pub(crate) struct ChatSync {
     /// The editor takes no edits now: the next one waits for a command of the user's.
     held: bool,
     refused: u32,
+    /// Whether an edit is for one version only, so that one that comes late does no harm.
+    versioned: bool,
+    anew: u32,
     changed_us: Option<u64>,
     edited_us: Option<u64>,
 }
@@ -75,7 +85,7 @@ pub(crate) enum ChatWait {
 
 impl ChatSync {
     /// An answer to what the document asks, or to what was `asked` elsewhere.
-    pub(crate) fn new(document: &ChatText<'_>, asked: Option<String>) -> Self {
+    pub(crate) fn new(document: &ChatText<'_>, asked: Option<String>, versioned: bool) -> Self {
         Self {
             nth: document.answers().count(),
             asked,
@@ -86,6 +96,8 @@ impl ChatSync {
             given_up: Vec::new(),
             held: false,
             refused: 0,
+            versioned,
+            anew: 0,
             changed_us: None,
             edited_us: None,
         }
@@ -102,7 +114,7 @@ impl ChatSync {
         {
             self.sent = None;
             self.stands(sent.said, sent.wanted);
-            (self.begun, self.held, self.refused) = (true, false, 0);
+            (self.begun, self.held, self.refused, self.anew) = (true, false, 0, 0);
             return;
         }
         self.changed_us = Some(now_us);
@@ -120,10 +132,17 @@ impl ChatSync {
         }
     }
 
+    /// The editor says that it made the edit. That says nothing, but that the edit arrived.
+    pub(crate) fn accepted(&mut self) {
+        if let Some(sent) = &mut self.sent {
+            sent.answered = true;
+        }
+    }
+
     /// The user ran a command: edits are taken now.
     pub(crate) fn commanded(&mut self) {
         if self.held {
-            (self.held, self.refused) = (false, 0);
+            (self.held, self.refused, self.anew) = (false, 0, 0);
             self.give_up();
         }
     }
@@ -153,12 +172,18 @@ impl ChatSync {
         now_us: u64,
     ) -> NextEdit {
         if let Some(sent) = self.sent.as_ref().filter(|_| !self.held) {
-            let lost = sent.sent_us.saturating_add(LOST_US);
+            let again = self.versioned && !sent.answered && self.anew < ANEW;
+            let lost = sent.sent_us.saturating_add(if again { UNANSWERED_US } else { LOST_US });
             if now_us < lost {
                 return NextEdit::At(lost);
             }
-            // It may still come.
-            self.held = true;
+            if again {
+                self.anew += 1;
+                self.give_up();
+            } else {
+                // It may still come.
+                self.held = true;
+            }
         }
         if self.held {
             return NextEdit::None(ChatWait::ForCommand);
@@ -193,7 +218,7 @@ impl ChatSync {
             return NextEdit::At(due);
         }
         let wanted = if said.is_empty() { String::new() } else { wanted.to_owned() };
-        self.sent = Some(SentEdit { said, wanted, version: 0, sent_us: now_us });
+        self.sent = Some(SentEdit { said, wanted, version: 0, sent_us: now_us, answered: false });
         self.edited_us = Some(now_us);
         NextEdit::Edit(text)
     }
@@ -243,7 +268,7 @@ mod tests {
         }
 
         fn begin(&self) -> ChatSync {
-            ChatSync::new(&ChatText::read(&self.text), None)
+            ChatSync::new(&ChatText::read(&self.text), None, false)
         }
 
         fn next(&self, sync: &mut ChatSync, wanted: &str) -> NextEdit {
@@ -316,6 +341,25 @@ mod tests {
         assert_eq!(editor.next(&mut sync, "ABC"), NextEdit::None(ChatWait::ForCommand));
         sync.commanded();
         assert_eq!(editor.run(&mut sync, "ABC"), ChatWait::Level);
+    }
+
+    #[test]
+    fn an_edit_that_was_not_answered_at_all_is_sent_anew_and_not_for_ever() {
+        let mut editor = Editor::new("why?\n");
+        let mut sync = ChatSync::new(&ChatText::read(&editor.text), None, true);
+        for _ in 0..=ANEW {
+            assert!(matches!(editor.next(&mut sync, "A"), NextEdit::Edit(_)));
+            editor.now += UNANSWERED_US;
+        }
+        assert!(matches!(editor.next(&mut sync, "A"), NextEdit::At(_)));
+        editor.now += LOST_US;
+        assert_eq!(editor.next(&mut sync, "A"), NextEdit::None(ChatWait::ForCommand));
+        // And one that arrived is not sent twice
+        sync.commanded();
+        assert!(matches!(editor.next(&mut sync, "A"), NextEdit::Edit(_)));
+        sync.accepted();
+        editor.now += UNANSWERED_US;
+        assert!(matches!(editor.next(&mut sync, "A"), NextEdit::At(_)));
     }
 
     #[test]

@@ -45,8 +45,10 @@ mod tests {
             announce_standard(&mut result, &json!({ "capabilities": capabilities }));
             result["capabilities"].clone()
         };
-        assert_eq!(announced(json!({ "experimental": { "breadboard": {} } })), json!({}));
-        let plain = announced(json!({ "experimental": { "other": {} } }));
+        let documents = json!({});
+        let with_plugin = json!({ "textDocument": documents, "experimental": { "breadboard": {} } });
+        assert_eq!(announced(with_plugin), json!({}));
+        let plain = announced(json!({ "textDocument": documents, "experimental": { "other": {} } }));
         assert_eq!(
             plain["executeCommandProvider"]["commands"].as_array().map(Vec::len),
             Some(COMMANDS.len())

@@ -123,6 +123,43 @@ fn trap_4_what_stands_in_a_document_is_what_came_back_and_not_what_was_answered(
     }
 }
 
+/// The same of a file that the agent changes.
+#[test]
+fn trap_4_an_accepted_change_is_made_when_its_text_came_back() {
+    // Given an editor that says yes before it edits, and a proposal that is shown
+    let mut editor = Editor::start(Manner::kakoune());
+    editor.server.write("a.txt", "retries\n");
+    let file = editor.open("a.txt", "retries\n");
+    let chat = editor.open("x.bb.md", REPLACE);
+    editor.runs(&chat, "", "Send to the agent");
+    editor.until("what is asked in the document", |editor| {
+        editor.makes_late_edits();
+        editor.text(&chat).contains("> **Asks:** Write a.txt").then_some(())
+    });
+    // When it is allowed, and the editor said yes
+    editor.until("the answer", |editor| {
+        editor.makes_late_edits();
+        editor.titles(&chat, "").contains(&"Allow once: Write a.txt".to_owned()).then_some(())
+    });
+    editor.runs(&chat, "", "Allow once");
+    editor.until("an edit of the file", |editor| {
+        let of_file = editor.edits.iter().any(|edit| document_of(edit) == file);
+        if !of_file {
+            editor.makes_late_edits();
+        }
+        of_file.then_some(())
+    });
+    // Then the agent hears of it only once it is made
+    editor.titles(&file, "");
+    assert_eq!(editor.text(&file), "retries\n");
+    assert!(!editor.text(&chat).contains("Replaced with"), "{}", editor.text(&chat));
+    editor.until("the end of the answer", |editor| {
+        editor.makes_late_edits();
+        editor.text(&chat).contains("Replaced with `attempts`").then_some(())
+    });
+    assert_eq!(editor.text(&file), "attempts\n");
+}
+
 /// Kate takes an edit only within two seconds of a command, and announces none of it.
 #[test]
 fn trap_5_where_edits_are_taken_from_commands_alone_each_begins_in_one() {
@@ -144,6 +181,11 @@ fn trap_5_where_edits_are_taken_from_commands_alone_each_begins_in_one() {
     // Then it stands there, and can be allowed
     editor.sees(&chat, "> **Asks:** Write a.txt");
     assert!(editor.titles(&chat, "").contains(&"Allow once: Write a.txt".to_owned()));
+    // And what is allowed by a command is written within it, though the file is open
+    let file = editor.open("a.txt", "retries\n");
+    editor.edits.clear();
+    editor.runs(&chat, "", "Allow once");
+    editor.sees(&file, "attempts");
 }
 
 /// Kate handles the request to show a document and never answers it.
