@@ -537,6 +537,8 @@ export type HunkDecision = {
   accepted: boolean;
   /** Why, for the engine. */
   reason?: string | null;
+  /** What is to be made in its place, of one that is accepted: its lines with their ` `, `-` or `+`, written as in `content` of the hunk. Those with ` ` and `-` must together be those of the hunk, since they say where it belongs; a `-` may become a ` `. Anything else is `invalid_params`. The engine is told what was made. */
+  content?: string | null;
 };
 
 /** What a part of an edit changes. */
@@ -748,6 +750,8 @@ export type PatchHunkState = {
   state: HunkState;
   /** Why, in the user's words. */
   reason?: string | null;
+  /** True where the user changed it first; `content` is what the user made of it. */
+  edited?: boolean;
 };
 
 /** What a decision is on. */
