@@ -205,9 +205,10 @@ fn r002_45_a_change_that_the_user_edited_is_made_so_and_its_agent_is_told() {
             json!(["allowed", "Accept 2 of 2 changes, 1 as edited"])
         );
         server.turn(&session, "and now?");
+        let after = hash(&made);
         let told = format!(
-            "The user decided on this edit change by change. `a.txt` has all of its 2 changes, so do not make them again. \
-             Changes that the user edited first, as they stand in the files:\n`a.txt`:\n@@ -14,7 +14,8 @@\n{content}\n\n\
+            "The user decided on this edit change by change. `a.txt` has all of its 2 changes and is now {after}, so do not make \
+             them again. Changes that the user edited first, as they stand in the files:\n`a.txt`:\n@@ -14,7 +14,8 @@\n{content}\n\n\
              and now?"
         );
         assert_eq!(newest(&blocks(&mut server, &session), "assistant")["text"], told);
