@@ -83,7 +83,8 @@ impl App {
         wanted: WantedContext,
     ) {
         self.gathering.insert(session_id.to_owned(), begun.turn);
-        let purpose = ContextFor::Turn { session_id: session_id.to_owned(), begun: Box::new(begun), looked_at };
+        let purpose =
+            ContextFor::Turn { session_id: session_id.to_owned(), begun: Box::new(begun), looked_at };
         self.look_for_context(by, wanted, purpose);
     }
 

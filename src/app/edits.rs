@@ -22,9 +22,6 @@ use crate::domain::policy::uri;
 /// Names the note beside an edit, in the one request that it stands in.
 const ANNOTATION: &str = "breadboard";
 
-/// Characters of an editor's reason in a sentence.
-const REASON: usize = 300;
-
 /// An edit of a file that goes through an editor.
 #[derive(Debug)]
 pub(super) struct EditDone {

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::prompt_rules::{fits_a_prompt, is_taken_as_typed, queue_full};
 use crate::app::client::ClientId;
+use crate::app::inbox::Answer;
 use crate::app::live::LastWords;
 use crate::app::ports::{
     AgentCall, Attachment, EngineCall, Prompt, Settlement, TurnBegun, TurnEnd, TurnFailure,
