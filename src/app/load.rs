@@ -35,6 +35,7 @@ impl App {
             let hidden = Secret(secret.to_owned());
             self.clients.iter().for_each(|(_, client)| client.outbox.hide(&hidden));
         }
+        self.files.hide(&self.redactor);
         let Some(client) = self.clients.get_mut(id) else { return };
         client.encoding = start.encoding;
         client.can(start.editor);

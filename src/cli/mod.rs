@@ -29,6 +29,7 @@ mod schema;
 mod session_trial;
 mod sessions;
 mod simulate;
+mod simulate_args;
 mod simulate_help;
 mod standing_args;
 mod state_check;

@@ -6,8 +6,9 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use super::args::{ENV_API_TOKEN, SimulateAcpArgs, SimulateArgs, SimulateBreadboardArgs, SimulatedEngine};
+use super::args::ENV_API_TOKEN;
 use super::exit::Exit;
+use super::simulate_args::{SimulateAcpArgs, SimulateArgs, SimulateBreadboardArgs, SimulatedEngine};
 use crate::simulate::acp;
 use crate::simulate::breadboard::{Faults, Script, Simulator, SimulatorOptions};
 

@@ -32,6 +32,7 @@ use crate::app::ports::{
 use crate::domain::approval::FolderIdentity;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::overlay::Overlay;
+use crate::domain::policy::redact::Redactor;
 use crate::domain::spec::images::ImageFault;
 use crate::domain::spec::markdown::MarkdownFault;
 use crate::host::ports::CodeSearch;
@@ -266,6 +267,10 @@ impl Files for WorkspaceFiles {
 
     fn identity(&self, folder: &Path) -> Option<FolderIdentity> {
         identity(folder)
+    }
+
+    fn hide(&self, secrets: &Redactor) {
+        self.turns.hide(secrets.clone());
     }
 
     fn set_state_dir(&self, state_dir: PathBuf) {

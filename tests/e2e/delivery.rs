@@ -99,8 +99,9 @@ fn r000_03_a_client_that_only_applies_changes_has_the_view() {
     server.decide(&session, &ask, "allow_once");
     let ask = server.wait_ask(&session);
     server.decide(&session, &ask, "deny");
-    let end = server.wait_end(&session);
-    server.wait_notification("bb/view", |params| params["toSeq"].as_u64() >= end["seq"].as_u64());
+    // The last of the turn: which files it changed.
+    let last = server.wait_event(&session, "what the turn changed", |event| event["type"] == "local.changes");
+    server.wait_notification("bb/view", |params| params["toSeq"].as_u64() >= last["seq"].as_u64());
     let copy = Copy::of(&server, &session);
     assert_eq!(copy.snapshots, 0);
     copy.assert_is(&view(&mut server, &session));

@@ -7,6 +7,7 @@
 //   SHOTS      where pictures go; default: none are kept
 //   CHAPTERS   names of chapters, with commas; default: all. The first one always runs: it grants trust.
 //   WITHOUT    names of chapters to leave out of all
+//   E2E_AGENTS  real agents that are installed, with blanks; default: none, and the chapter of the agents is left out
 //   SPEED      `strict` (default): the limits of time as they stand. `shared`: with room for what else the machine does.
 //              `said`: what is slower than it should be is said and fails nothing
 import path from "node:path";
@@ -31,6 +32,7 @@ const ALL = [
   "two_windows",
   "folders",
   "create_spec",
+  "agents",
   "killed",
   "keyboard",
   "accessibility",
@@ -38,12 +40,13 @@ const ALL = [
   "gap",
   "token",
 ];
-const { WORK, E2E_CACHE, BB_SERVER, SHOTS, CHAPTERS, WITHOUT = "", SPEED = "strict" } = process.env;
+const { WORK, E2E_CACHE, BB_SERVER, SHOTS, CHAPTERS, WITHOUT = "", E2E_AGENTS = "", SPEED = "strict" } = process.env;
 if (!["strict", "shared", "said"].includes(SPEED)) {
   console.error(`SPEED=${SPEED} is none of strict, shared and said`);
   process.exit(2);
 }
 if (SHOTS) ALL.splice(ALL.indexOf("former_engine"), 0, "pictures");
+if (!E2E_AGENTS) ALL.splice(ALL.indexOf("agents"), 1);
 const wanted = CHAPTERS ? [ALL[0], ...CHAPTERS.split(",").filter((name) => name !== ALL[0])] : ALL.filter((name) => !WITHOUT.split(",").includes(name));
 for (const name of wanted)
   if (!ALL.includes(name)) {

@@ -69,6 +69,7 @@ impl App {
         if let Some(token) = &token {
             self.redactor.add(&token.0);
             self.clients.iter().for_each(|(_, client)| client.outbox.hide(token));
+            self.files.hide(&self.redactor);
         }
         if let Some(agents) = &self.agents {
             agents.call(EngineCall::SetToken { scope: params.scope, token: token.clone() });

@@ -12,6 +12,7 @@ use crate::domain::approval::FolderIdentity;
 use crate::domain::coded_error::CodedError;
 use crate::domain::edits::overlay::Overlay;
 use crate::domain::policy::judgement::PlaceKind;
+use crate::domain::policy::redact::Redactor;
 use crate::protocol::request::{
     AttachmentPutResult, ListFilesParams, ListFilesResult, ReadFileSnippetParams, ReadFileSnippetResult,
 };
@@ -248,6 +249,10 @@ pub trait Files: Send {
     fn real_place(&self, path: &Path) -> Option<RealPlace>;
     /// The state directory's place for attachments.
     fn set_state_dir(&self, state_dir: PathBuf);
+    /// Nothing that holds one of these is kept of what files held; told whenever one is added. Others keep nothing.
+    fn hide(&self, secrets: &Redactor) {
+        let _ = secrets;
+    }
     /// Takes a job; never blocks.
     fn submit(&self, job: FileJob, overlay: Arc<Overlay>);
 }

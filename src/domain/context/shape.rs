@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn r002_43_an_update_has_any_part_of_it_and_nothing_else() {
+    fn an_update_has_any_part_of_it_and_nothing_else() {
         let read: UserContext = serde_json::from_value(json!({ "diagnostics": [] })).unwrap();
         assert_eq!(read, UserContext::default());
         let updates = json!({ "terminal_output": seed()["terminal_output"] });

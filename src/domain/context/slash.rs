@@ -55,7 +55,8 @@ impl SlashSet {
         let text = text.trim();
         let rest = text.strip_prefix('/')?;
         let (name, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        Some((Self::named(name)?, rest.trim()))
+        let set = Self::ALL.into_iter().find(|set| set.name() == name)?;
+        Some((set, rest.trim()))
     }
 
     /// What it asks for, as an instruction.

@@ -1,3 +1,5 @@
+//! What taking a change back comes to, also beside later changes.
+
 use proptest::prelude::*;
 
 use super::*;

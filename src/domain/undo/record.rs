@@ -159,6 +159,8 @@ pub enum UncoveredReason {
     NotWatched,
     /// It was kept for as long as things are kept.
     Expired,
+    /// It holds a token that this server was given, and no such thing is kept.
+    Secret,
     /// The user saved it in the editor while the turn ran, so the two are not told apart.
     SavedMeanwhile,
 }

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn r002_101_102_what_was_written_a_moment_ago_is_found_without_an_index() {
+    fn what_was_written_a_moment_ago_is_found_without_an_index() {
         let fixture = Fixture::new(&[("src/door.rs", "fn open() {}\n")]);
         let view = fixture.view_with(&[]);
         let file = Retrieval.file(&view, "src/door.rs", &GO_ON).unwrap();

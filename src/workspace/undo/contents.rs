@@ -3,10 +3,12 @@
 //! Owns the order: the buffer of an editor before the disk. Never writes.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::overlay::Overlay;
 use crate::domain::edits::text::{content_hash, decode};
+use crate::domain::policy::redact::Redactor;
 use crate::domain::undo::{FileImage, ImageForm, NowContent};
 use crate::workspace::charset::guess;
 use crate::workspace::root::{Roots, parse};
@@ -20,6 +22,8 @@ pub(super) struct UndoDesk<'a> {
     pub(super) roots: &'a Roots,
     pub(super) state_dir: Option<&'a Path>,
     pub(super) overlay: &'a Overlay,
+    /// What is never kept.
+    pub(super) secrets: Arc<Redactor>,
 }
 
 /// A file as it is now.
@@ -36,7 +40,8 @@ pub(super) struct FileNow {
 impl UndoDesk<'_> {
     /// Where things of a session are kept; `None`: nowhere.
     pub(super) fn place(&self, session_id: &str) -> Option<SessionPlace> {
-        self.state_dir.map(|state_dir| SessionPlace::of(state_dir, session_id))
+        self.state_dir
+            .map(|state_dir| SessionPlace::of(state_dir, session_id).hiding(Arc::clone(&self.secrets)))
     }
 
     /// Name of a root as the wire has it: only where several are open.

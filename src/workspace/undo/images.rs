@@ -3,12 +3,15 @@
 //! Owns the names in there, that a content is whole or absent, and how much is kept: bytes of all sessions together, and an age.
 //! Never in a folder of the user's, never in a repository. What is kept is readable by the user alone.
 
+use std::borrow::Cow;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use crate::domain::edits::text::content_hash;
+use crate::domain::policy::redact::Redactor;
 use crate::domain::undo::{FileImage, ImageForm, TurnRecord};
 use crate::protocol::turn::TurnStorage;
 
@@ -33,6 +36,8 @@ pub(super) const LIMITS: KeptLimits =
 #[derive(Debug, Clone)]
 pub(super) struct SessionPlace {
     directory: PathBuf,
+    /// What is never written here.
+    secrets: Arc<Redactor>,
 }
 
 /// Where everything is kept.
@@ -45,12 +50,17 @@ impl SessionPlace {
     pub(super) fn of(state_dir: &Path, session_id: &str) -> Self {
         let hash = content_hash(session_id.as_bytes());
         let name = hash.trim_start_matches("sha256:").get(..32).unwrap_or_default().to_owned();
-        Self { directory: place_of_all(state_dir).join(name) }
+        Self { directory: place_of_all(state_dir).join(name), secrets: Arc::default() }
     }
 
     /// That of copies that are made when turns begin, for all sessions.
     pub(super) fn of_copies(state_dir: &Path) -> Self {
-        Self { directory: place_of_all(state_dir).join("copies") }
+        Self { directory: place_of_all(state_dir).join("copies"), secrets: Arc::default() }
+    }
+
+    /// The same place, in which no content is kept that holds one of these.
+    pub(super) fn hiding(self, secrets: Arc<Redactor>) -> Self {
+        Self { secrets, ..self }
     }
 
     fn image(&self, hash: &str) -> Option<PathBuf> {
@@ -63,8 +73,11 @@ impl SessionPlace {
         self.directory.join(format!("{turn}.json"))
     }
 
-    /// Keeps a content; the same one is kept once.
+    /// Keeps a content; the same one is kept once. `PermissionDenied`: it holds a secret.
     pub(super) fn keep(&self, bytes: &[u8], form: ImageForm, mode: Option<u32>) -> io::Result<FileImage> {
+        if matches!(self.secrets.scrub(bytes), Cow::Owned(_)) {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it holds a token"));
+        }
         let hash = content_hash(bytes);
         let image = FileImage { bytes: bytes.len() as u64, form, mode, hash };
         let path = self.image(&image.hash).ok_or(io::ErrorKind::InvalidInput)?;

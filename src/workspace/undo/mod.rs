@@ -11,6 +11,7 @@ mod images;
 mod open_turns;
 mod restore;
 mod revert;
+mod review;
 mod shown;
 mod tree;
 mod turn_so_far;
@@ -95,7 +96,12 @@ impl UndoThread {
 
 fn do_job(turns: &OpenTurns, work: TurnWork) -> Option<TurnJobDone> {
     let TurnWork { roots, state_dir, overlay, job } = work;
-    let desk = contents::UndoDesk { roots: &roots, state_dir: state_dir.as_deref(), overlay: &overlay };
+    let desk = contents::UndoDesk {
+        roots: &roots,
+        state_dir: state_dir.as_deref(),
+        overlay: &overlay,
+        secrets: turns.secrets(),
+    };
     match job {
         TurnJob::Begin { turn, ready } => {
             turns.begin(&desk, turn);
@@ -115,7 +121,7 @@ fn do_job(turns: &OpenTurns, work: TurnWork) -> Option<TurnJobDone> {
         }
         TurnJob::List { session_id, limit, reply } => reply.answer(shown::list(&desk, &session_id, limit)),
         TurnJob::Changes { session_id, params, reply } => {
-            reply.settle(shown::changes(&desk, turns, &session_id, &params));
+            reply.settle(shown::changes(&desk, &session_id, &params));
         }
         TurnJob::Plan(revert) => {
             return revert::plan(&desk, *revert).map(|plan| TurnJobDone::Planned(Box::new(plan)));
@@ -132,7 +138,7 @@ fn do_job(turns: &OpenTurns, work: TurnWork) -> Option<TurnJobDone> {
             return Some(TurnJobDone::Told { session_id, told });
         }
         TurnJob::Review { session_id, params, reply } => {
-            let outcome = shown::review(&desk, turns, &session_id, &params);
+            let outcome = review::review(&desk, turns, &session_id, &params);
             let told = outcome.is_ok().then(|| shown::told(&desk, &session_id, params.turn)).flatten();
             reply.settle(outcome);
             return told.map(|told| TurnJobDone::Told { session_id, told });

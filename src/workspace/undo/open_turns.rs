@@ -5,11 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use url::Url;
 
 use crate::app::ports::{TurnOpened, TurnTold, TurnWatch};
+use crate::domain::policy::redact::Redactor;
 use crate::domain::undo::{BeforeSource, ChangedBy, ChangesKind, ImageForm, TurnRecord};
 
 use super::baseline::{Baseline, Copies, LookCost};
@@ -24,6 +25,7 @@ use super::turn_so_far::{FileWrite, ImageContent, OpenTurn};
 pub(in crate::workspace) struct OpenTurns {
     turns: Mutex<BTreeMap<String, OpenTurn>>,
     copies: Mutex<Copies>,
+    secrets: Mutex<Arc<Redactor>>,
 }
 
 /// What a write of ours is about to replace.
@@ -41,6 +43,15 @@ pub(in crate::workspace) struct ReplacedFile<'a> {
 impl OpenTurns {
     fn turns(&self) -> MutexGuard<'_, BTreeMap<String, OpenTurn>> {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on no content is kept that holds one of these.
+    pub(in crate::workspace) fn hide(&self, secrets: Redactor) {
+        *self.secrets.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(secrets);
+    }
+
+    pub(super) fn secrets(&self) -> Arc<Redactor> {
+        Arc::clone(&self.secrets.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A turn begins.
@@ -77,7 +88,7 @@ impl OpenTurns {
     /// Looks at what the files are. Nothing else waits for it but what it is for.
     fn look(&self, desk: &UndoDesk<'_>) -> Option<Baseline> {
         let state_dir = desk.state_dir?;
-        let base = SessionPlace::of_copies(state_dir);
+        let base = SessionPlace::of_copies(state_dir).hiding(self.secrets());
         let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
         let baseline = Baseline::take(desk.roots, state_dir, &base, &mut copies);
         let LookCost { micros, files, copied } = baseline.took;
@@ -154,7 +165,8 @@ impl OpenTurns {
         let Some(state_dir) = state_dir else { return };
         let mut turns = self.turns();
         if !turns.contains_key(session_id)
-            && let Some(open) = OpenTurn::found(SessionPlace::of(state_dir, session_id))
+            && let Some(open) =
+                OpenTurn::found(SessionPlace::of(state_dir, session_id).hiding(self.secrets()))
         {
             turns.insert(session_id.to_owned(), open);
         }

@@ -16,7 +16,6 @@ use crate::protocol::turn::*;
 
 use super::contents::UndoDesk;
 use super::images::{LIMITS, storage};
-use super::open_turns::OpenTurns;
 
 /// Characters of a diff that is told with its file. The hunks have all of it.
 const DIFF: usize = 256 * 1_024;
@@ -105,7 +104,7 @@ pub(super) fn unknown_turn() -> CodedError {
     )
 }
 
-fn no_such_file() -> CodedError {
+pub(super) fn no_such_file() -> CodedError {
     CodedError::new(
         ErrorCode::NotFound,
         "The turn did not change this file; look at its changes again and choose one of them.",
@@ -152,7 +151,6 @@ pub(super) fn record_of(
 /// Answers `bb/turn/changes`.
 pub(super) fn changes(
     desk: &UndoDesk<'_>,
-    _turns: &OpenTurns,
     session_id: &str,
     params: &TurnChangesParams,
 ) -> Result<TurnChangesResult, CodedError> {
@@ -259,64 +257,16 @@ fn turn_hunk(file: &ChangedFile, compared: &TakeBack<'_>, hunk: &ChangedHunk) ->
 }
 
 /// The least mark of a file's hunks, or its own, where it has none.
-fn review_of(desk: &UndoDesk<'_>, file: &ChangedFile, before: &NowContent, after: &NowContent) -> ReviewMark {
+pub(super) fn review_of(
+    desk: &UndoDesk<'_>,
+    file: &ChangedFile,
+    before: &NowContent,
+    after: &NowContent,
+) -> ReviewMark {
     let mark = |id: &str| file.marks.get(id).copied().unwrap_or_default();
     let root = desk.told_root(&file.root);
     let hunks = hunks_of(file, root.as_deref(), before, after);
     hunks.iter().map(|hunk| mark(&hunk.id)).min().unwrap_or_else(|| mark(""))
-}
-
-/// Answers `bb/turn/review`.
-pub(super) fn review(
-    desk: &UndoDesk<'_>,
-    turns: &OpenTurns,
-    session_id: &str,
-    params: &TurnReviewParams,
-) -> Result<TurnReviewResult, CodedError> {
-    let place = desk.place(session_id).ok_or_else(unknown_turn)?;
-    let amended = turns.amend(&place, (session_id, params.turn), |record| {
-        let mut files = Vec::new();
-        for file in &mut record.files {
-            if is_meant(desk, file, params.file_path.as_deref(), params.root.as_deref()) {
-                files.push(mark(desk, session_id, file, params)?);
-            }
-        }
-        Ok(files)
-    });
-    let files: Vec<ReviewedFile> = amended.unwrap_or_else(|| Err(unknown_turn()))?;
-    if files.is_empty() {
-        return Err(no_such_file());
-    }
-    Ok(TurnReviewResult { turn: params.turn, files })
-}
-
-fn mark(
-    desk: &UndoDesk<'_>,
-    session_id: &str,
-    file: &mut ChangedFile,
-    params: &TurnReviewParams,
-) -> Result<ReviewedFile, CodedError> {
-    let before = desk.kept(session_id, file.before.as_ref())?;
-    let after = desk.kept(session_id, file.after.as_ref())?;
-    let root = desk.told_root(&file.root);
-    let hunks = hunks_of(file, root.as_deref(), &before, &after);
-    let named = |id: &String| params.hunks.as_ref().is_none_or(|only| only.contains(id));
-    for hunk in hunks.iter().filter(|hunk| named(&hunk.id)) {
-        file.marks.insert(hunk.id.clone(), params.mark);
-    }
-    if hunks.is_empty() && params.hunks.is_none() {
-        file.marks.insert(String::new(), params.mark);
-    }
-    let of_hunk = |hunk: &ChangedHunk| ReviewedHunk {
-        id: hunk.id.clone(),
-        review: file.marks.get(&hunk.id).copied().unwrap_or_default(),
-    };
-    Ok(ReviewedFile {
-        file_path: shown(&file.path),
-        hunks: hunks.iter().map(of_hunk).collect(),
-        review: review_of(desk, file, &before, &after),
-        root,
-    })
 }
 
 /// How the files of a turn stand, for the event that tells of it.

@@ -303,6 +303,11 @@ impl OpenTurn {
                 self.kept += bytes;
                 Ok(Some(image))
             }
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                let message =
+                    format!("`{path}` holds a token that is set here, so what it held before was not kept.");
+                Err((UncoveredReason::Secret, message))
+            }
             Err(error) => {
                 tracing::warn!(%error, "what a file held before a turn cannot be kept");
                 let message = format!("What `{path}` held before could not be kept ({}).", error.kind());

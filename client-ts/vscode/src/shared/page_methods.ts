@@ -53,6 +53,7 @@ type Shape = Readonly<Record<string, Check>>;
 /** Page to editor. */
 export const EDITOR_METHODS = {
   "editor.status": {},
+  "editor.chooseApprovals": {},
   "editor.remember": { state: text },
   "editor.copy": { text },
   "editor.insert": { text },

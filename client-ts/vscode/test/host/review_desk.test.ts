@@ -18,8 +18,8 @@ const patch = (status = "pending", states: readonly string[] = []) => ({
   digest: "sha256:d",
   status,
   files: [
-    { filePath: "a", outcome: "pending", hunks: [hunk("1", states[0]), hunk("2", states[1])] },
-    { filePath: "b", outcome: "pending", hunks: [hunk("3", states[2])] },
+    { filePath: "a", change: "modify", outcome: "pending", hunks: [hunk("1", states[0]), hunk("2", states[1])] },
+    { filePath: "b", change: "modify", outcome: "pending", hunks: [hunk("3", states[2])] },
   ],
 });
 const state = (count: number, more: object = {}) =>

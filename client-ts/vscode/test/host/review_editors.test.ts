@@ -38,10 +38,11 @@ const PATCH = {
   files: [
     {
       filePath: "a.rs",
+      change: "modify",
       outcome: "pending",
       hunks: [hunk("1", 1, "-a\n+A\n"), hunk("2", 9, "-gone\n+here\n"), hunk("3", 3, ` c\n${"+tall\n".repeat(50)}`)],
     },
-    { filePath: "b.rs", outcome: "pending", hunks: [hunk("4", 1, "-b\n+B\n")] },
+    { filePath: "b.rs", change: "modify", outcome: "pending", hunks: [hunk("4", 1, "-b\n+B\n")] },
   ],
 };
 

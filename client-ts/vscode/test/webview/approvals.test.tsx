@@ -820,8 +820,8 @@ describe("an edit of several changes", () => {
     digest: "sha256:d1",
     status: "pending",
     files: [
-      { filePath: "src/a.rs", outcome: "pending", hunks: [hunk("h1", 1, "-a\n+b\n"), hunk("h2", 30, "-c\n+d\n")] },
-      { filePath: "b.txt", root: "web", outcome: "pending", hunks: [hunk("h3", 1, "-e\n+f\n")] },
+      { filePath: "src/a.rs", change: "modify", outcome: "pending", hunks: [hunk("h1", 1, "-a\n+b\n"), hunk("h2", 30, "-c\n+d\n")] },
+      { filePath: "b.txt", root: "web", change: "modify", outcome: "pending", hunks: [hunk("h3", 1, "-e\n+f\n")] },
     ],
   };
   const two: Subject = {

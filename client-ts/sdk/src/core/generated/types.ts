@@ -141,6 +141,9 @@ export type AuthMethod = {
   type?: string | null;
 };
 
+/** How it is known what a file held before. */
+export type BeforeSource = "written_here" | "agent_diff" | "buffer" | "git" | "copy";
+
 /** One thing to draw. */
 export type Block = ({
   /** Unique in its lane. */
@@ -252,6 +255,18 @@ export type Block = ({
   /** The diff, cut like a preview. */
   diff?: string | null;
 } | {
+  kind: "changes";
+  /** Names the turn, or the revert, in `bb/turn/*`. */
+  promptSeq: number;
+  /** The turn that was taken back, of a revert. */
+  ofRevert?: number | null;
+  /** The files, as they stood when this was told; `bb/turn/changes` tells how they stand. */
+  files: ChangedFileSummary[];
+  /** Files, and groups of files, that cannot be taken back; `bb/turn/changes` tells which. */
+  uncovered?: number | null;
+  /** One sentence. */
+  text: string;
+} | {
   kind: "command";
   /** Its name and its arguments. */
   command: string;
@@ -328,6 +343,34 @@ export type ChangeKind = "modify" | "create" | "delete" | "rename";
 
 /** What a change does. */
 export type ChangeOp = "put" | "append" | "remove";
+
+/** Who changed a file. */
+export type ChangedBy = "server" | "engine";
+
+/** A file that a turn changed, in few words. */
+export type ChangedFileSummary = {
+  /** Relative to its folder. */
+  filePath: string;
+  /** Name of the folder, where several are open. */
+  root?: string | null;
+  /** Where it was, of a rename. */
+  oldPath?: string | null;
+  /** What happened to it. */
+  change: ChangeKind;
+  /** Lines that came. */
+  added: number;
+  /** Lines that went. */
+  removed: number;
+  /** Who did it. */
+  by: ChangedBy;
+  /** How it stood when this was told. */
+  state: FileState;
+  /** What was marked: the least mark of its hunks. */
+  review: ReviewMark;
+};
+
+/** What kind of changes a record has. */
+export type ChangesKind = "turn" | "revert";
 
 /** The option that was chosen. */
 export type ChosenOption = {
@@ -620,7 +663,7 @@ export type Event = {
 };
 
 /** The normalised class of an event: seed 003's table, then our additive classes. */
-export type EventClass = "transcript.user_message" | "transcript.assistant_stream" | "transcript.reasoning_stream" | "tool.call" | "tool.result" | "tool.output" | "permission.request" | "permission.response" | "checkpoint.list" | "checkpoint.restored" | "task.event" | "skills.catalog" | "skills.selection" | "ctree.node" | "ctree.snapshot" | "reward.update" | "run.log_link" | "run.finished" | "run.error_or_gap" | "turn.start" | "plan.update" | "todo.update" | "context.compaction" | "retrieval.status" | "patch.proposed" | "usage.update" | "session.lifecycle" | "notice" | "unknown_event";
+export type EventClass = "transcript.user_message" | "transcript.assistant_stream" | "transcript.reasoning_stream" | "tool.call" | "tool.result" | "tool.output" | "permission.request" | "permission.response" | "checkpoint.list" | "checkpoint.restored" | "task.event" | "skills.catalog" | "skills.selection" | "ctree.node" | "ctree.snapshot" | "reward.update" | "run.log_link" | "run.finished" | "run.error_or_gap" | "turn.start" | "plan.update" | "todo.update" | "context.compaction" | "retrieval.status" | "patch.proposed" | "usage.update" | "session.lifecycle" | "notice" | "turn.changes" | "unknown_event";
 
 /** The one kind of a notification. */
 export type EvtKind = "evt";
@@ -669,6 +712,9 @@ export type FileKind = "directory" | "file" | "symlink";
 /** What became of a file of a proposal. */
 export type FileOutcome = "pending" | "applied" | "partly" | "rejected" | "conflict" | "reverted";
 
+/** How a changed file stands now. */
+export type FileState = "as_left" | "moved_on" | "reverted" | "partly";
+
 /** The fields of the form that are worth keeping. */
 export type FormData = {
   /** The description, as typed. */
@@ -704,6 +750,9 @@ export type HunkDecision = {
 
 /** What a part of an edit changes. */
 export type HunkPart = "lines" | "file" | "content";
+
+/** How a hunk of a change stands in the text that is there now. */
+export type HunkStanding = "as_left" | "moved_on" | "reverted";
 
 /** What was decided of a hunk, and what became of that. */
 export type HunkState = "proposed" | "accepted" | "rejected" | "applied" | "conflict" | "reverted";
@@ -767,6 +816,28 @@ export type ListedPatchFile = {
   removed: number;
   /** What became of it. */
   outcome: FileOutcome;
+};
+
+/** A turn that changed files, in few words. */
+export type ListedTurn = {
+  /** Names it. */
+  turn: number;
+  /** Whether a turn or a revert. */
+  kind: ChangesKind;
+  /** The turn that was taken back. */
+  of?: number | null;
+  /** When it began, in milliseconds since the Unix epoch. */
+  at: number;
+  /** First line of its prompt. */
+  text: string;
+  /** How many files. */
+  files: number;
+  /** Lines that came. */
+  added: number;
+  /** Lines that went. */
+  removed: number;
+  /** Whether it goes on. */
+  running: boolean;
 };
 
 /** How one logs in at an agent. What is absent it does not have. */
@@ -1113,6 +1184,44 @@ export type Retry = {
 /** When the same can succeed. */
 export type RetryWhen = "later" | "changed" | "never";
 
+/** A hunk that cannot be taken back. */
+export type RevertConflict = {
+  /** The hunk. */
+  id: string;
+  /** First line in the file as it is now, from 1. */
+  line: number;
+  /** What stands there. */
+  yours: string;
+  /** What would stand there. */
+  theirs: string;
+};
+
+/** What became of a file that was to be taken back. */
+export type RevertOutcome = "reverted" | "conflict" | "unchanged";
+
+/** What a person marked, the least first. */
+export type ReviewMark = "open" | "reviewed" | "kept";
+
+/** How a file is marked. */
+export type ReviewedFile = {
+  /** Relative to its folder. */
+  filePath: string;
+  /** Name of the folder, where several are open. */
+  root?: string | null;
+  /** The least mark of its hunks. */
+  review: ReviewMark;
+  /** Its hunks. */
+  hunks: ReviewedHunk[];
+};
+
+/** How a hunk is marked. */
+export type ReviewedHunk = {
+  /** The hunk. */
+  id: string;
+  /** What was marked. */
+  review: ReviewMark;
+};
+
 /** `error` of an answer. */
 export type RpcError = {
   /** The stable code. */
@@ -1416,8 +1525,129 @@ export type ToolBlockStatus = "running" | "ok" | "failed" | "denied" | "cancelle
 /** The topics: the three of the seed, and those that a webview asked for in `bb.init` (ruling 23). */
 export type Topic = "bb/connection" | "bb/state" | "bb/events" | "bb/view" | "bb/tab";
 
+/** A file that a turn changed. */
+export type TurnFile = {
+  /** Relative to its folder. */
+  filePath: string;
+  /** Name of the folder, where several are open. */
+  root?: string | null;
+  /** Where it was, of a rename. */
+  oldPath?: string | null;
+  /** What happened to it. */
+  change: ChangeKind;
+  /** Lines that came. */
+  added: number;
+  /** Lines that went. */
+  removed: number;
+  /** What the turn changed, as a unified diff. Absent of what is no text. */
+  diff?: string | null;
+  /** The diff was too long, or cut. */
+  truncated?: boolean;
+  /** It is no text. */
+  binary?: boolean;
+  /** Who did it. */
+  by: ChangedBy;
+  /** How what was there before is known. */
+  source: BeforeSource;
+  /** How it stands. */
+  state: FileState;
+  /** What was marked: the least mark of its hunks. */
+  review: ReviewMark;
+  /** Whether `bb/turn/revert` would take something of it back. */
+  canRevert: boolean;
+  /** Why not, or what else there is to know, one sentence. */
+  message?: string | null;
+  /** In the order of the file; none of what is no text. */
+  hunks: TurnHunk[];
+};
+
+/** A hunk of what a turn changed. */
+export type TurnHunk = {
+  /** Made of what it changes; the same as that of the hunk in `bb/patch/get`, where it was proposed so. */
+  id: string;
+  /** First line before, from 1; 0 of a new file. */
+  oldStart: number;
+  /** Lines before. */
+  oldLines: number;
+  /** First line after the turn, from 1. */
+  newStart: number;
+  /** Lines after. */
+  newLines: number;
+  /** Its lines with their ` `, `-` or `+`; what would not be seen in them is written out. */
+  content: string;
+  /** How it stands. */
+  state: HunkStanding;
+  /** What was marked. */
+  review: ReviewMark;
+  /** Where its new lines are now, without those around them. Absent unless they stand as they were left. */
+  at?: TurnHunkPlace | null;
+};
+
+/** Lines of a file as it is now. */
+export type TurnHunkPlace = {
+  /** First line, from 1. */
+  startLine: number;
+  /** Last line, inclusive. One less than `startLine` where lines were only taken out: the place before that line. */
+  endLine: number;
+};
+
 /** How a turn ended. The later of two counts where several events tell of one end. */
 export type TurnOutcome = "done" | "cut" | "failed" | "stopped";
+
+/** What became of a file that was to be taken back. */
+export type TurnRevertFile = {
+  /** Relative to its folder. */
+  filePath: string;
+  /** Name of the folder, where several are open. */
+  root?: string | null;
+  /** The path that it gets back, of a rename. */
+  oldPath?: string | null;
+  /** What became of it. */
+  outcome: RevertOutcome;
+  /** What the revert does to it. */
+  change?: ChangeKind | null;
+  /** Lines that come. */
+  added: number;
+  /** Lines that go. */
+  removed: number;
+  /** From how it is now to how it will be, as a unified diff. */
+  diff?: string | null;
+  /** It is open in an editor and changed there. */
+  open?: boolean;
+  /** Hunks that are left alone because they are marked as kept. */
+  kept?: number;
+  /** Why it is a conflict, one sentence. */
+  message?: string | null;
+  /** The hunks that somebody changed since, with both sides. */
+  conflicts?: RevertConflict[];
+};
+
+/** What is kept on disk so that turns can be taken back, of all sessions. */
+export type TurnStorage = {
+  /** Bytes in use. */
+  bytes: number;
+  /** Most bytes that are kept; the oldest go first. */
+  budgetBytes: number;
+  /** How long they are kept, in milliseconds. */
+  maxAgeMs: number;
+};
+
+/** What of a turn cannot be taken back. */
+export type TurnUncovered = {
+  /** Relative to its folder; absent where it stands for several files. */
+  filePath?: string | null;
+  /** Name of the folder, where several are open. */
+  root?: string | null;
+  /** Why. */
+  reason: UncoveredReason;
+  /** How many files, where it stands for several and they were counted. */
+  files?: number | null;
+  /** One sentence. */
+  message: string;
+};
+
+/** Why what a file held before is not known. */
+export type UncoveredReason = "too_large" | "budget" | "not_a_file" | "ignored" | "unknown_before" | "unreadable" | "not_watched" | "expired" | "saved_meanwhile";
 
 /** What goes with `client.user_message` as `context`. */
 export type UserContext = {
@@ -1962,6 +2192,126 @@ export type ContextPreviewResult = {
   notes: string[];
   /** The same in the words of the desktop protocol (seed 002). */
   context: UserContext;
+};
+
+/** Params of `bb/turn/list`. */
+export type TurnListParams = ({
+  /** Id of the session; this or `tabId`. */
+  sessionId?: string | null;
+  /** Id of a tab, whose session is meant. */
+  tabId?: string | null;
+  /** Most turns; 50 without. */
+  limit?: number | null;
+}) & ({
+  sessionId: NonNullable<unknown>;
+} | {
+  tabId: NonNullable<unknown>;
+});
+
+/** Result of `bb/turn/list`: the turns, and the reverts, that changed something, newest first. */
+export type TurnListResult = {
+  /** They. */
+  turns: ListedTurn[];
+};
+
+/** Params of `bb/turn/changes`. */
+export type TurnChangesParams = ({
+  /** Id of the session; this or `tabId`. */
+  sessionId?: string | null;
+  /** Id of a tab, whose session is meant. */
+  tabId?: string | null;
+  /** Which turn; without, the newest that changed something. */
+  turn?: number | null;
+  /** Only this file, relative to its folder. */
+  filePath?: string | null;
+  /** Name of the folder, where several are open. */
+  root?: string | null;
+}) & ({
+  sessionId: NonNullable<unknown>;
+} | {
+  tabId: NonNullable<unknown>;
+});
+
+/** Result of `bb/turn/changes`. It comes once the end of the turn was looked at; of a turn that runs it tells what is known so far. How a file stands is read from the file at this moment: from the buffer where it is open, else from the disk. */
+export type TurnChangesResult = {
+  /** Names the turn. */
+  turn: number;
+  /** Whether a turn or a revert. */
+  kind: ChangesKind;
+  /** The turn that was taken back. */
+  of?: number | null;
+  /** Whether it goes on. */
+  running: boolean;
+  /** The files, in order of folder and path. */
+  files: TurnFile[];
+  /** What cannot be taken back. */
+  uncovered: TurnUncovered[];
+  /** What is kept for taking back, in all. */
+  storage: TurnStorage;
+};
+
+/** Params of `bb/turn/revert`. */
+export type TurnRevertParams = ({
+  /** Id of the session; this or `tabId`. */
+  sessionId?: string | null;
+  /** Id of a tab, whose session is meant. */
+  tabId?: string | null;
+  /** Which turn, or which revert. */
+  turn: number;
+  /** Only this file. */
+  filePath?: string | null;
+  /** Name of its folder, where several are open. */
+  root?: string | null;
+  /** Only these hunks. */
+  hunks?: string[] | null;
+  /** Only tell what it would do. Needs no trust. */
+  preview?: boolean;
+}) & ({
+  sessionId: NonNullable<unknown>;
+} | {
+  tabId: NonNullable<unknown>;
+});
+
+/** Result of `bb/turn/revert`. It comes once everything is written. */
+export type TurnRevertResult = {
+  /** The turn. */
+  turn: number;
+  /** Whether it only tells what would be done. */
+  preview: boolean;
+  /** Names the changes of this revert: given as `turn`, it takes them back. Absent where nothing was written. */
+  undo?: number | null;
+  /** The files. */
+  files: TurnRevertFile[];
+};
+
+/** Params of `bb/turn/review`. */
+export type TurnReviewParams = ({
+  /** Id of the session; this or `tabId`. */
+  sessionId?: string | null;
+  /** Id of a tab, whose session is meant. */
+  tabId?: string | null;
+  /** Which turn, or which revert. */
+  turn: number;
+  /** Only this file. */
+  filePath?: string | null;
+  /** Name of its folder, where several are open. */
+  root?: string | null;
+  /** Only these hunks. */
+  hunks?: string[] | null;
+  /** What is marked. */
+  mark: ReviewMark;
+}) & ({
+  sessionId: NonNullable<unknown>;
+} | {
+  tabId: NonNullable<unknown>;
+});
+
+/** Result of `bb/turn/review`: the files as they are marked now. */
+export type TurnReviewResult = {
+  /** The turn. */
+  turn: number;
+  /** The files that were named. */
+  files: ReviewedFile[];
 };
 
 /** Params of `bb/listFiles`. */
@@ -2812,6 +3162,14 @@ export type Requests = {
   "bb/patch/revert": { params: PatchRevertParams; result: PatchRevertResult };
   /** Tells what would go with a prompt beside its words. */
   "bb/context/preview": { params: ContextPreviewParams; result: ContextPreviewResult };
+  /** Lists the turns of a session that changed files. */
+  "bb/turn/list": { params: TurnListParams; result: TurnListResult };
+  /** Tells what a turn changed in the files, whoever wrote it, and how it stands. */
+  "bb/turn/changes": { params: TurnChangesParams; result: TurnChangesResult };
+  /** Takes back what a turn changed, or tells what that would do. */
+  "bb/turn/revert": { params: TurnRevertParams; result: TurnRevertResult };
+  /** Marks what a turn changed as read, or as kept. */
+  "bb/turn/review": { params: TurnReviewParams; result: TurnReviewResult };
   /** Lists one directory of the workspace. */
   "bb/listFiles": { params: ListFilesParams; result: ListFilesResult };
   /** Reads head and tail of one file, open buffers first. */

@@ -20,6 +20,13 @@ export const VALUES = {
     "recorded",
     "already_resolved",
   ] satisfies T.ApprovalOutcome[] as readonly T.ApprovalOutcome[],
+  BeforeSource: [
+    "written_here",
+    "agent_diff",
+    "buffer",
+    "git",
+    "copy",
+  ] satisfies T.BeforeSource[] as readonly T.BeforeSource[],
   ChangeKind: [
     "modify",
     "create",
@@ -31,6 +38,14 @@ export const VALUES = {
     "append",
     "remove",
   ] satisfies T.ChangeOp[] as readonly T.ChangeOp[],
+  ChangedBy: [
+    "server",
+    "engine",
+  ] satisfies T.ChangedBy[] as readonly T.ChangedBy[],
+  ChangesKind: [
+    "turn",
+    "revert",
+  ] satisfies T.ChangesKind[] as readonly T.ChangesKind[],
   CommandClass: [
     "read",
     "edit",
@@ -134,6 +149,7 @@ export const VALUES = {
     "usage.update",
     "session.lifecycle",
     "notice",
+    "turn.changes",
     "unknown_event",
   ] satisfies T.EventClass[] as readonly T.EventClass[],
   FileKind: [
@@ -149,11 +165,22 @@ export const VALUES = {
     "conflict",
     "reverted",
   ] satisfies T.FileOutcome[] as readonly T.FileOutcome[],
+  FileState: [
+    "as_left",
+    "moved_on",
+    "reverted",
+    "partly",
+  ] satisfies T.FileState[] as readonly T.FileState[],
   HunkPart: [
     "lines",
     "file",
     "content",
   ] satisfies T.HunkPart[] as readonly T.HunkPart[],
+  HunkStanding: [
+    "as_left",
+    "moved_on",
+    "reverted",
+  ] satisfies T.HunkStanding[] as readonly T.HunkStanding[],
   HunkState: [
     "proposed",
     "accepted",
@@ -222,6 +249,16 @@ export const VALUES = {
     "changed",
     "never",
   ] satisfies T.RetryWhen[] as readonly T.RetryWhen[],
+  RevertOutcome: [
+    "reverted",
+    "conflict",
+    "unchanged",
+  ] satisfies T.RevertOutcome[] as readonly T.RevertOutcome[],
+  ReviewMark: [
+    "open",
+    "reviewed",
+    "kept",
+  ] satisfies T.ReviewMark[] as readonly T.ReviewMark[],
   RuleHolder: [
     "server",
     "engine",
@@ -271,4 +308,15 @@ export const VALUES = {
     "failed",
     "stopped",
   ] satisfies T.TurnOutcome[] as readonly T.TurnOutcome[],
+  UncoveredReason: [
+    "too_large",
+    "budget",
+    "not_a_file",
+    "ignored",
+    "unknown_before",
+    "unreadable",
+    "not_watched",
+    "expired",
+    "saved_meanwhile",
+  ] satisfies T.UncoveredReason[] as readonly T.UncoveredReason[],
 } as const;
