@@ -1647,7 +1647,7 @@ export type TurnUncovered = {
 };
 
 /** Why what a file held before is not known. */
-export type UncoveredReason = "too_large" | "budget" | "not_a_file" | "ignored" | "unknown_before" | "unreadable" | "not_watched" | "expired" | "saved_meanwhile";
+export type UncoveredReason = "too_large" | "budget" | "not_a_file" | "ignored" | "unknown_before" | "unreadable" | "not_watched" | "expired" | "secret" | "saved_meanwhile";
 
 /** What goes with `client.user_message` as `context`. */
 export type UserContext = {

@@ -317,6 +317,7 @@ export const VALUES = {
     "unreadable",
     "not_watched",
     "expired",
+    "secret",
     "saved_meanwhile",
   ] satisfies T.UncoveredReason[] as readonly T.UncoveredReason[],
 } as const;
