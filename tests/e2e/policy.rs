@@ -87,13 +87,12 @@ fn r002_93_reads_and_edits_are_done_without_asking_and_the_rest_is_asked_or_deni
 }
 
 #[test]
-fn r002_94_without_a_setting_and_without_trust_nothing_is_automatic() {
-    for (trusted, approvals) in [
-        (true, json!({})),
-        (true, json!({ "mode": "ask", "patterns": [{ "pattern": "cat *", "answer": "always" }] })),
-    ] {
+fn r002_94_without_a_setting_nothing_is_automatic_and_without_trust_nothing_is_in_spite_of_one() {
+    for approvals in
+        [json!({}), json!({ "mode": "ask", "patterns": [{ "pattern": "cat *", "answer": "always" }] })]
+    {
         let model = Model::start(vec![runs("cat a.txt"), says("done")]);
-        let mut server = Server::ready(with(model.chosen(trusted), &approvals));
+        let mut server = Server::ready(with(model.chosen(true), &approvals));
         let session = server.session();
         server.prompt(&session, "go");
         let ask = server.wait_ask(&session);
@@ -105,15 +104,27 @@ fn r002_94_without_a_setting_and_without_trust_nothing_is_automatic() {
         server.decide(&session, &ask, "deny");
         server.wait_end(&session);
     }
-    // In a workspace that is not trusted the tools are not even offered, and an agent is not started; what asks there by itself
-    // is a BreadBoard engine, whose session was made while the folder was trusted.
-    let desk = Desk::scripted(&json!([[asks("cat a", "read", "not read")]]));
+    // Given an engine that works on while trust is taken away, which a person had given, and a setting that allows what it wants next
+    let desk = Desk::scripted(&json!([[
+        asks("git push", "was pushed", "was not pushed"),
+        asks("cat a", "was read", "was not read"),
+    ]]));
     let mut server = Server::ready(with(desk.chosen(true), &json!({ "mode": "reads" })));
     connected(&server);
     server.write("a", "x");
     let session = server.session();
-    server.prompt(&session, "hold on");
-    server.wait_event(&session, "the automatic answer", |event| event["type"] == "local.permission_settled");
+    server.prompt(&session, "go");
+    let push = server.wait_ask(&session);
+    // When
+    server.notify("bb/workspaceTrust", json!({ "trusted": false }));
+    server.decide(&session, &push, "deny");
+    // Then what would have been allowed waits for a person, and says why
+    let read = server.wait_ask(&session);
+    assert_eq!(read["permission"]["subject"]["command"], "cat a");
+    assert_eq!(read["permission"]["policy"]["answer"], "prompt");
+    assert_eq!(read["permission"]["policy"]["reason"], "Asked because this workspace is not trusted.");
+    server.decide(&session, &read, "deny");
+    server.wait_event(&session, "the end", |event| event["payload"]["text"] == "was not read");
 }
 
 #[test]

@@ -127,7 +127,7 @@ fn the_transcript_of_the_protocol_is_a_real_run() {
         "digest": permission["digest"]});
     run.ask("bb/approvePermission", answer);
     let next = request["seq"].as_u64().unwrap() + 1;
-    run.events(next, |event| event["class"] == "run.finished");
+    run.events(next, |event| event["type"] == "local.changes");
     let view = run.ask("bb/selectSession", json!({"sessionId": session}));
 
     // Then the file is changed, and the recorded text is the one in the repository.

@@ -59,8 +59,8 @@ pub(super) fn refusal(error: &std::io::Error, path: &str) -> RetrievalError {
     }
 }
 
-/// Text of bytes, `None` when they are not text. UTF-8, UTF-16 with a byte order mark, else the likeliest legacy
-/// encoding; a zero byte or many control characters at the start mean binary.
+/// Text of bytes, `None` of a binary file. UTF-8, UTF-16 with a byte order mark, else the likeliest legacy encoding. A file counts as
+/// binary when a zero byte or many control characters stand at its start.
 pub(super) fn decode(bytes: Vec<u8>) -> Option<String> {
     if let Some((encoding, mark)) = Encoding::for_bom(&bytes) {
         let (text, broken) = encoding.decode_without_bom_handling(&bytes[mark..]);
