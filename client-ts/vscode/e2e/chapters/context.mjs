@@ -16,6 +16,8 @@ export default async function context(stage) {
   await page.keyboard.press("Enter");
   const line = page.locator(".monaco-editor .view-line", { hasText: "let key" }).first();
   await line.click();
+  // Once to the first letter, once more to the beginning of the line.
+  await page.keyboard.press("Home");
   await page.keyboard.press("Home");
   await page.keyboard.press("Shift+ArrowDown");
   const chips = view.getByRole("list", { name: "Goes with the prompt" });
