@@ -658,7 +658,7 @@ test('subcommands complete by what was typed', function()
   same(command.complete('s', 'BreadBoard s', 12), { 'select', 'sessions', 'stop' })
   same(command.complete('r', 'BreadBoard queue r', 18), { 'resume' })
   same(command.complete('git', 'BreadBoard diff a.txt git', 25), { 'git:HEAD' })
-  same(vim.fn.getcompletion('BreadBoard appr', 'cmdline'), { 'approve' })
+  same(vim.fn.getcompletion('BreadBoard appr', 'cmdline'), { 'approvals', 'approve' })
 end)
 
 test('an @path is found where it ends at the cursor, and no address is one', function()

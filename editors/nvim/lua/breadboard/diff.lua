@@ -36,9 +36,10 @@ function M.read(buffer, uri)
       end
       -- A last line end ends the last line; it does not begin another one.
       fill(vim.split((document.text:gsub('\r?\n$', '')), '\r?\n'))
-      local path = uri:match('/([^/]*)$')
-      local filetype = vim.filetype.match({ filename = vim.uri_decode(path or ''), buf = buffer })
+      -- The user may have closed it while the answer was on its way.
       if vim.api.nvim_buf_is_valid(buffer) then
+        local path = uri:match('/([^/]*)$')
+        local filetype = vim.filetype.match({ filename = vim.uri_decode(path or ''), buf = buffer })
         vim.b[buffer].breadboard_diff = true
         vim.bo[buffer].syntax = filetype or ''
         if document.truncated then
