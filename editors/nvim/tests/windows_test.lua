@@ -84,10 +84,13 @@ test(
       s:idle()
       local window = assert(require('breadboard.chat').window())
       same(vim.api.nvim_win_get_width(window), 44)
-      vim.cmd('redraw')
-      local last = vim.api.nvim_buf_line_count(vim.api.nvim_win_get_buf(window))
-      local text = vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(window), last - 1, last, false)[1]
-      check(vim.fn.screenpos(window, last, #text).row > 0, 'the end of the paragraph is not on the screen')
+      -- The end of the turn comes as a line of its own, and the window follows when it is drawn.
+      await('the end of the paragraph on the screen', function()
+        vim.cmd('redraw')
+        local last = vim.api.nvim_buf_line_count(vim.api.nvim_win_get_buf(window))
+        local text = vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(window), last - 1, last, false)[1]
+        return vim.fn.screenpos(window, last, #text).row > 0
+      end)
 
       vim.cmd('BreadBoard ask ask me')
       s:ask()
