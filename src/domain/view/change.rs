@@ -17,7 +17,14 @@ impl Change {
 
     /// Adds text to the text of a block.
     pub fn append(lane: Lane, id: &str, text: impl Into<String>) -> Self {
-        Self { lane, op: ChangeOp::Append, id: id.to_owned(), block: None, after: None, text: Some(text.into()) }
+        Self {
+            lane,
+            op: ChangeOp::Append,
+            id: id.to_owned(),
+            block: None,
+            after: None,
+            text: Some(text.into()),
+        }
     }
 
     /// Takes a block away.
