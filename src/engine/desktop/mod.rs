@@ -8,6 +8,7 @@ mod client;
 mod commands;
 mod link;
 mod models;
+mod order;
 mod reach;
 mod run_here;
 mod sessions;
@@ -22,7 +23,8 @@ use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, mpsc, watch};
 
 use self::client::HostClient;
-use self::link::{LinkOrder, Links};
+use self::link::Links;
+use self::order::LinkOrder;
 use self::trouble::HostTrouble;
 use crate::app::inbox::{Folder, Reply};
 use crate::app::ports::{

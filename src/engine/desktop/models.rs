@@ -33,7 +33,15 @@ pub(super) async fn list(parts: &DesktopParts, chosen: Option<String>) -> Result
 
 /// Sets the model of the host.
 pub(super) async fn set(parts: &DesktopParts, model: &ModelSetting) -> Result<(), HostTrouble> {
-    let body = http::set_model(model.provider.as_deref(), &model.name, model.url.as_deref());
+    let provider = match &model.provider {
+        Some(provider) => Some(provider.clone()),
+        // The host wants one with the name, and its list says which.
+        None => {
+            let listed = http::models(&parts.client.get(&["v1", "models"], &[]).await?);
+            listed.into_iter().find(|listed| listed.id == model.name).and_then(|listed| listed.provider)
+        }
+    };
+    let body = http::set_model(provider.as_deref(), &model.name, model.url.as_deref());
     match parts.client.ask(Method::PUT, &["v1", "models", "current"], Some(&body)).await {
         Err(HostTrouble::NoRoute) => {
             parts.client.ask(Method::POST, &["v1", "models", "switch"], Some(&body)).await.map(drop)

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::DesktopParts;
-use super::link::LinkOrder;
+use super::order::LinkOrder;
 use crate::app::inbox::Reply;
 use crate::app::ports::{
     ClientRequest, CommandRan, DiskChange, DiskChangeKind, EngineDecision, EngineReport,

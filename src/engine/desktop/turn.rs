@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
-use super::link::LinkOrder;
+use super::order::LinkOrder;
 use super::{DesktopParts, sessions};
 use crate::app::inbox::Answer;
 use crate::app::ports::{Attachment, EngineReport, Prompt, TurnBegun, TurnFailure};

@@ -15,44 +15,10 @@ use tokio::sync::mpsc;
 
 use self::task::LinkTask;
 use super::DesktopParts;
-use crate::app::ports::EngineDecision;
+use super::order::LinkOrder;
 
 /// Orders of one session that wait for its task, which takes each at once but for the time that it sends: a person gives a few.
 const ORDERS: usize = 64;
-
-/// What a session's task is told.
-#[derive(Debug)]
-pub(super) enum LinkOrder {
-    /// Somebody wants to know how it stands.
-    Attach {
-        /// Messages that are in the journal.
-        heard: u64,
-        /// Number of the turn that is open there.
-        open_turn: Option<u64>,
-    },
-    /// A turn begins; its prompt follows.
-    Begin(u64),
-    /// The prompt of a turn.
-    Prompt {
-        /// Its turn.
-        turn: u64,
-        /// The message.
-        text: String,
-    },
-    /// A turn did not begin: nothing of it is waited for.
-    NotBegun(u64),
-    /// Stop what runs.
-    Stop,
-    /// An answer to a question.
-    Decide {
-        /// The host's id of it.
-        id: String,
-        /// The answer.
-        decision: EngineDecision,
-    },
-    /// A message about what was done here.
-    Say(String),
-}
 
 /// The sessions that have a socket, or are to have one.
 #[derive(Default)]

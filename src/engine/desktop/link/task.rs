@@ -10,7 +10,6 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::LinkOrder;
 use super::open_turn::{OpenTurn, TurnOver};
 use super::standing::{LinkBefore, Standing, TurnFate};
 use super::wake::{SOON, pause};
@@ -20,6 +19,7 @@ use crate::domain::event::EngineEvent;
 use crate::domain::remedy::{Remedy, Retry, RetryWhen};
 use crate::engine::desktop::DesktopParts;
 use crate::engine::desktop::client::HostSocket;
+use crate::engine::desktop::order::LinkOrder;
 use crate::engine::desktop::run_here::{self, HostAsk};
 use crate::engine::desktop::trouble::HostTrouble;
 
