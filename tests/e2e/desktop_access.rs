@@ -32,8 +32,9 @@ fn r002_06_09_a_token_opens_routes_and_sockets_and_stands_in_no_output() {
         assert!(!message.to_string().contains(TOKEN), "{message}");
     }
     // One that was given for another place goes nowhere.
-    let elsewhere =
+    let mut elsewhere =
         desk.chosen(true).env("BREADBOARD_API_TOKEN", TOKEN).env("BREADBOARD_API_URL", "http://127.0.0.1:1");
+    elsewhere.args.push(format!("--engine=desktop:{}", desk.host.base_url()));
     let server = Server::ready(elsewhere);
     let refused = server.wait_notification("bb/connection", |params| params["status"] == "error");
     assert!(refused["params"]["lastError"].as_str().unwrap().contains("wants a token"), "{refused}");
@@ -87,7 +88,7 @@ fn r002_14_15_16_19_24_25_26_routes_are_used_where_a_host_has_them_and_said_wher
         }
         let listed = server.ask("bb/models/list", json!({}));
         assert_eq!(listed["models"][0]["name"], "Simulated 1", "{listed}");
-        server.ask("bb/models/set", json!({ "name": "simulated-1", "provider": "simulated" }));
+        server.ask("bb/models/set", json!({ "name": "simulated-1" }));
         server.prompt(&session, "go");
         server.wait_end(&session);
         let wanted = match dialect {

@@ -90,9 +90,8 @@ async fn take(
     session.hears(message.clone());
     match message["type"].as_str().unwrap_or_default() {
         "client.hello" if host.options.waits_for_hello => {
-            if !greet(host, session, socket).await {
-                return Stays::No;
-            }
+            let greeted = greet(host, session, socket).await;
+            return if greeted { Stays::Yes } else { Stays::No };
         }
         "client.user_message" => {
             let prompt = message["message"].as_str().unwrap_or_default().to_owned();
