@@ -23,7 +23,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, mpsc, watch};
 
 use self::client::HostClient;
-use self::link::Links;
+use self::link::HostLinks;
 use self::order::LinkOrder;
 use self::trouble::HostTrouble;
 use crate::app::inbox::{Folder, Reply};
@@ -92,7 +92,7 @@ struct DesktopParts {
     reports: mpsc::Sender<EngineReport>,
     runtime: Handle,
     client: HostClient,
-    links: Links,
+    links: HostLinks,
     now_ms: Box<dyn Fn() -> i64 + Send + Sync>,
     calls: Arc<Semaphore>,
     state: Mutex<DesktopState>,
@@ -123,7 +123,7 @@ impl DesktopEngine {
         let parts = Arc::new(DesktopParts {
             reports,
             client: HostClient::new(base_url, token, ca_file),
-            links: Links::default(),
+            links: HostLinks::default(),
             now_ms: Box::new(now_ms),
             calls: Arc::new(Semaphore::new(CALLS)),
             state: Mutex::default(),

@@ -22,7 +22,7 @@ const ORDERS: usize = 64;
 
 /// The sessions that have a socket, or are to have one.
 #[derive(Default)]
-pub(super) struct Links {
+pub(super) struct HostLinks {
     of: Mutex<HashMap<String, mpsc::Sender<LinkOrder>>>,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Links {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NoRoom;
 
-impl Links {
+impl HostLinks {
     /// Gives an order; begins the task of a session that has none. `made`: the session was made by this process just now.
     pub(super) fn order(
         &self,

@@ -38,7 +38,7 @@ pub(super) enum TurnProgress {
 
 /// An open turn. Times are since some moment that the link chose.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct OpenTurn {
+pub(super) struct LinkTurn {
     /// Number in the session.
     pub number: u64,
     /// How far it is.
@@ -53,7 +53,7 @@ pub(super) struct OpenTurn {
 
 /// Why waiting is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TurnOver {
+pub(super) enum LinkTurnOver {
     /// The prompt was never sent.
     NeverSent,
     /// The host did not say that it stopped.
@@ -62,7 +62,7 @@ pub(super) enum TurnOver {
     Failed,
 }
 
-impl OpenTurn {
+impl LinkTurn {
     /// A turn whose prompt is being made.
     pub(super) fn preparing(number: u64) -> Self {
         Self {
@@ -163,12 +163,12 @@ impl OpenTurn {
     }
 
     /// Why it is over by now, where it is.
-    pub(super) fn over(&self, now: Duration) -> Option<TurnOver> {
+    pub(super) fn over(&self, now: Duration) -> Option<LinkTurnOver> {
         self.due().filter(|due| *due <= now)?;
         match self.progress {
-            TurnProgress::Waiting { .. } => Some(TurnOver::NeverSent),
-            TurnProgress::Stopping(_) => Some(TurnOver::NotStopped),
-            TurnProgress::Failing(_) => Some(TurnOver::Failed),
+            TurnProgress::Waiting { .. } => Some(LinkTurnOver::NeverSent),
+            TurnProgress::Stopping(_) => Some(LinkTurnOver::NotStopped),
+            TurnProgress::Failing(_) => Some(LinkTurnOver::Failed),
             TurnProgress::Preparing | TurnProgress::Sent => None,
         }
     }
@@ -180,8 +180,8 @@ mod tests {
 
     const NOW: Duration = Duration::from_secs(100);
 
-    fn sent() -> OpenTurn {
-        let mut turn = OpenTurn::preparing(1);
+    fn sent() -> LinkTurn {
+        let mut turn = LinkTurn::preparing(1);
         turn.waits("p".to_owned(), NOW);
         assert_eq!(turn.send().as_deref(), Some("p"));
         turn
@@ -192,22 +192,22 @@ mod tests {
         let mut turn = sent();
         turn.fails(NOW);
         assert_eq!(turn.over(NOW), None);
-        assert_eq!(turn.over(NOW + AFTER_ERROR), Some(TurnOver::Failed));
+        assert_eq!(turn.over(NOW + AFTER_ERROR), Some(LinkTurnOver::Failed));
         turn.goes_on();
         assert_eq!((turn.due(), turn.over(NOW + AFTER_ERROR)), (None, None));
     }
 
     #[test]
     fn a_prompt_that_finds_no_connection_and_a_stop_that_is_not_answered_end_in_time() {
-        let mut turn = OpenTurn::preparing(1);
+        let mut turn = LinkTurn::preparing(1);
         turn.waits("p".to_owned(), NOW);
         assert!(!turn.is_at_host());
-        assert_eq!(turn.over(NOW + UNSENT), Some(TurnOver::NeverSent));
+        assert_eq!(turn.over(NOW + UNSENT), Some(LinkTurnOver::NeverSent));
         let mut turn = sent();
         turn.stops(NOW);
         // An error does not make a stop a failure.
         turn.fails(NOW);
-        assert_eq!(turn.over(NOW + STOPPING), Some(TurnOver::NotStopped));
+        assert_eq!(turn.over(NOW + STOPPING), Some(LinkTurnOver::NotStopped));
     }
 
     #[test]
@@ -221,6 +221,6 @@ mod tests {
             assert_eq!(turn.differs_from(whole), differs, "{whole:?}");
         }
         assert!(!turn.takes("x", Some("elsewhere")));
-        assert!(!OpenTurn::of_an_earlier_process(1).differs_from("Other."));
+        assert!(!LinkTurn::of_an_earlier_process(1).differs_from("Other."));
     }
 }

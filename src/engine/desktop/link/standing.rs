@@ -10,7 +10,7 @@ use crate::domain::dialect::desktop::hear::HostState;
 
 /// What is known when the socket stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(super) struct SocketStanding {
     /// Messages of this session that are in the journal.
     pub heard: u64,
     /// How the link stood before.
@@ -41,7 +41,7 @@ pub(super) enum TurnFate {
     Over,
 }
 
-impl Standing {
+impl SocketStanding {
     /// What is said, in order, and what becomes of an open turn.
     pub(super) fn told(&self) -> (Vec<LinkNews>, TurnFate) {
         if self.before == LinkBefore::Made {
@@ -83,11 +83,11 @@ impl Standing {
 mod tests {
     use super::*;
 
-    fn standing(turn_at_host: bool, state: Option<HostState>) -> Standing {
-        Standing { heard: 7, before: LinkBefore::Stood(Duration::from_secs(4)), turn_at_host, state }
+    fn standing(turn_at_host: bool, state: Option<HostState>) -> SocketStanding {
+        SocketStanding { heard: 7, before: LinkBefore::Stood(Duration::from_secs(4)), turn_at_host, state }
     }
 
-    fn words(standing: &Standing) -> (Vec<&'static str>, TurnFate) {
+    fn words(standing: &SocketStanding) -> (Vec<&'static str>, TurnFate) {
         let (news, fate) = standing.told();
         let word = |news: &LinkNews| match news {
             LinkNews::Resumed(ResumedLink::Complete) => "complete",
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_session_that_was_made_here_is_complete() {
-        let made = Standing { before: LinkBefore::Made, ..standing(false, None) };
+        let made = SocketStanding { before: LinkBefore::Made, ..standing(false, None) };
         assert_eq!(words(&made), (vec!["complete"], TurnFate::GoesOn));
     }
 

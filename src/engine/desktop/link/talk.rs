@@ -102,7 +102,7 @@ impl LinkTask {
             self.unsent.pop_front();
         }
         // From here on the host may have it: a socket that breaks while it is sent leaves that open.
-        if let Some(text) = self.turn.as_mut().and_then(super::open_turn::OpenTurn::send) {
+        if let Some(text) = self.turn.as_mut().and_then(super::open_turn::LinkTurn::send) {
             send(socket, Message::text(text)).await?;
         }
         Ok(())

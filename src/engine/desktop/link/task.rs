@@ -10,8 +10,8 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::open_turn::{OpenTurn, TurnOver};
-use super::standing::{LinkBefore, Standing, TurnFate};
+use super::open_turn::{LinkTurn, LinkTurnOver};
+use super::standing::{LinkBefore, SocketStanding, TurnFate};
 use super::wake::{SOON, pause};
 use crate::app::ports::{EngineDecision, EngineReport, LinkNews, StreamReport, TurnFailure};
 use crate::domain::dialect::desktop::hear::{HostHello, HostState};
@@ -39,7 +39,7 @@ pub(super) struct LinkTask {
     began: Instant,
     /// Messages of this session so far, those in the journal among them.
     pub(super) heard: u64,
-    pub(super) turn: Option<OpenTurn>,
+    pub(super) turn: Option<LinkTurn>,
     pub(super) asks: HashMap<String, HostAsk>,
     pub(super) unsent: VecDeque<String>,
     pub(super) hello: HostHello,
@@ -55,7 +55,7 @@ pub(super) struct LinkTask {
 }
 
 /// What a try to open a socket came to.
-enum Opened {
+enum SocketTry {
     Socket(Box<HostSocket>),
     Failed(HostTrouble),
     Forgotten,
@@ -107,7 +107,7 @@ impl LinkTask {
             let (retry, error) = self.trouble.clone().unzip();
             self.link(LinkNews::Connecting { retry: retry.unwrap_or_default(), error }).await;
             let (stood, why, wait) = match self.connect(retry.unwrap_or_default()).await {
-                Opened::Socket(socket) => {
+                SocketTry::Socket(socket) => {
                     let end = self.talk(*socket).await;
                     let stood = std::mem::take(&mut self.stands);
                     self.release_held().await;
@@ -117,14 +117,14 @@ impl LinkTask {
                     let why = format!("The connection to the desktop host at {origin} broke: {words}.");
                     (stood, why, Duration::ZERO)
                 }
-                Opened::Failed(HostTrouble::Gone(_)) => {
+                SocketTry::Failed(HostTrouble::Gone(_)) => {
                     let reason = "The desktop host does not have this session any more.".to_owned();
                     return self.link(LinkNews::Gone { reason }).await;
                 }
-                Opened::Failed(trouble) => {
+                SocketTry::Failed(trouble) => {
                     (false, self.parts.told(&trouble).message, trouble.wait().unwrap_or_default())
                 }
-                Opened::Forgotten => return,
+                SocketTry::Forgotten => return,
             };
             let retry = if stood { 1 } else { retry.unwrap_or_default().saturating_add(1) };
             self.trouble = Some((retry, why));
@@ -135,7 +135,7 @@ impl LinkTask {
     }
 
     /// Opens a socket; meanwhile orders are taken, and that it takes long is told.
-    async fn connect(&mut self, retry: u32) -> Opened {
+    async fn connect(&mut self, retry: u32) -> SocketTry {
         let client = self.parts.client.clone();
         let session_id = self.session_id.clone();
         let opening = async move { client.open_socket(&session_id).await };
@@ -146,12 +146,12 @@ impl LinkTask {
             let wake = self.wake(if told { None } else { Some(slow) });
             tokio::select! {
                 opened = &mut opening => return match opened {
-                    Ok(socket) => Opened::Socket(Box::new(socket)),
-                    Err(trouble) => Opened::Failed(trouble),
+                    Ok(socket) => SocketTry::Socket(Box::new(socket)),
+                    Err(trouble) => SocketTry::Failed(trouble),
                 },
                 order = self.orders.recv() => match order {
                     Some(order) => self.take(order).await,
-                    None => return Opened::Forgotten,
+                    None => return SocketTry::Forgotten,
                 },
                 () = tokio::time::sleep(wake) => {
                     if !told && self.now() >= slow {
@@ -184,7 +184,7 @@ impl LinkTask {
 
     /// How long until something is due.
     pub(super) fn wake(&self, beside: Option<Duration>) -> Duration {
-        let turn = self.turn.as_ref().and_then(OpenTurn::due);
+        let turn = self.turn.as_ref().and_then(LinkTurn::due);
         let held = self.held.as_ref().map(|(_, _, until)| *until);
         let due = [turn, held, beside].into_iter().flatten().min();
         due.map_or(Duration::from_secs(3_600), |due| due.saturating_sub(self.now()))
@@ -195,7 +195,7 @@ impl LinkTask {
         match order {
             LinkOrder::Attach { heard, open_turn } => self.attach(heard, open_turn).await,
             LinkOrder::Begin(number) => {
-                self.turn = Some(OpenTurn::preparing(number));
+                self.turn = Some(LinkTurn::preparing(number));
                 self.told_difference = false;
             }
             LinkOrder::Prompt { turn, text } => {
@@ -224,7 +224,7 @@ impl LinkTask {
         }
         self.heard = self.heard.max(heard);
         if self.turn.is_none() && self.before == LinkBefore::Unopened {
-            self.turn = open_turn.map(OpenTurn::of_an_earlier_process);
+            self.turn = open_turn.map(LinkTurn::of_an_earlier_process);
         }
     }
 
@@ -269,7 +269,7 @@ impl LinkTask {
         if stood {
             self.before = LinkBefore::Stood(self.now());
         }
-        if self.turn.as_ref().is_some_and(OpenTurn::is_stopping) {
+        if self.turn.as_ref().is_some_and(LinkTurn::is_stopping) {
             self.turn_over(None, true).await;
         }
     }
@@ -280,8 +280,8 @@ impl LinkTask {
             LinkBefore::Stood(since) => LinkBefore::Stood(self.now().saturating_sub(since)),
             before => before,
         };
-        let turn_at_host = self.turn.as_ref().is_some_and(OpenTurn::is_at_host);
-        let (news, fate) = Standing { heard: self.heard, before, turn_at_host, state }.told();
+        let turn_at_host = self.turn.as_ref().is_some_and(LinkTurn::is_at_host);
+        let (news, fate) = SocketStanding { heard: self.heard, before, turn_at_host, state }.told();
         (self.stands, self.trouble) = (true, None);
         if fate == TurnFate::Over {
             self.turn = None;
@@ -305,7 +305,7 @@ impl LinkTask {
         let origin = self.parts.client.origin().to_owned();
         let Some(over) = self.turn.as_ref().and_then(|turn| turn.over(now)) else { return };
         let (failure, cancelled) = match over {
-            TurnOver::NeverSent => (
+            LinkTurnOver::NeverSent => (
                 TurnFailure::new(
                     format!(
                         "There was no connection to the desktop host at {origin}, so the prompt was not sent; send it again."
@@ -314,14 +314,14 @@ impl LinkTask {
                 ),
                 false,
             ),
-            TurnOver::NotStopped => (
+            LinkTurnOver::NotStopped => (
                 format!(
                     "The desktop host at {origin} did not say that it stopped; the turn may go on there."
                 )
                 .into(),
                 false,
             ),
-            TurnOver::Failed => (
+            LinkTurnOver::Failed => (
                 TurnFailure::new(
                     "The turn failed at the desktop host, which says why above.",
                     Retry::taken(RetryWhen::Later),
