@@ -5,6 +5,7 @@
 
 mod agent_info;
 mod agents;
+mod allowed_edit;
 mod ask_root;
 mod client;
 mod command_run;

@@ -223,6 +223,33 @@ fn all_of_an_edit_whose_file_changed_elsewhere_is_made_here_so_that_nothing_type
 }
 
 #[test]
+fn a_plain_yes_to_an_edit_whose_file_changed_since_is_a_conflict_and_nothing_is_written() {
+    // Given an edit of an agent that was shown, and a file of it that changed since
+    let mut server = Server::ready(agent(&codex_call()));
+    given(&server);
+    let (session, patch) = proposed(&mut server);
+    let patch = with_bases(&mut server, &patch["patchId"]);
+    server.write("gone.txt", "not what was shown\n");
+    let answer = json!({ "sessionId": session, "requestId": patch["requestId"], "decision": "allow_once" });
+    // When it is allowed as a whole
+    let refused = server.refused("bb/approvePermission", answer.clone());
+    // Then that is refused, with what to do, the request waits, and the files are as they were
+    assert_eq!(refused["data"]["code"], "conflict");
+    assert_eq!(
+        refused["message"],
+        "`gone.txt` changed since this edit was shown, so it was not allowed and nothing was written; decide on its changes one by one, or deny it, so that it is made anew."
+    );
+    let now = server.ask("bb/patch/get", json!({ "patchId": patch["patchId"] }))["patch"].clone();
+    assert_eq!(now["status"], "pending");
+    assert_eq!([server.read("a.txt"), server.read("gone.txt")], [lines(), "not what was shown\n".to_owned()]);
+    // And once the file is what was shown again, the same answer is taken
+    server.write("gone.txt", "g\n");
+    assert_eq!(server.ask("bb/approvePermission", answer)["outcome"], "recorded");
+    server.wait_end(&session);
+    assert_eq!(said(&mut server, &session), "allowed");
+}
+
+#[test]
 fn why_all_of_an_edit_was_rejected_is_told_with_the_next_prompt() {
     let mut server = Server::ready(agent(&codex_call()));
     given(&server);
