@@ -95,6 +95,8 @@ impl App {
                 ErrorCode::Cancelled,
                 "The turn that wanted this is over, so it was not done; ask again.",
             )),
+            // It reads what a prompt may read, with the trust that a prompt has.
+            ClientRequest::UpdateContext { reply } => self.update_context(session_id, reply),
             want if !self.turn_trusted(session_id) => want.refuse(untrusted()),
             ClientRequest::ApplyText { root, path, base_hash, text, reply } => {
                 if let Err(error) = self.still_allowed(session_id, root.as_deref()) {

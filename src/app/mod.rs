@@ -10,6 +10,7 @@ mod ask_root;
 mod client;
 mod command_run;
 mod context;
+mod context_update;
 mod deliver;
 mod diffs;
 mod editor_asks;

@@ -199,6 +199,10 @@ impl TurnPort for FakePort {
         Box::pin(async { Ok(Ran { exit_code: 3, stdout: "out".to_owned(), stderr: "err".to_owned() }) })
     }
 
+    fn context_update(&self) -> PortFuture<'_, String> {
+        Box::pin(async { String::new() })
+    }
+
     fn fresh_id(&self) -> String {
         format!("id-{}", self.ids.fetch_add(1, Ordering::Relaxed))
     }
