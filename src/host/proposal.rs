@@ -13,7 +13,8 @@ use super::request::AnsweredAsk;
 use super::turn_output::TurnOutput;
 pub(crate) use super::wished_file::{ProposalRefusal, ProposedChange};
 use super::wished_file::{WishedChange, WishedFile};
-use super::written_files;
+use super::written_files::{self, ChangeMade};
+pub(crate) use super::written_files::{AppliedFile, StuckChange};
 use crate::domain::dialect::desktop::message::{PatchProposed, RiskLevel, ServerMessage};
 use crate::domain::edits::text::content_hash;
 use crate::domain::steps::EffectAsked;
@@ -48,36 +49,6 @@ pub(crate) enum Outcome {
     Denied,
     /// The user decided change by change: what stands in the files, and what does not.
     InPart(String),
-}
-
-/// A file that was changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct AppliedFile {
-    /// The file as it is shown.
-    pub path: String,
-    /// What it was called, where it was renamed.
-    pub old_path: Option<String>,
-    /// Hash after; `None`: it is gone.
-    pub hash: Option<String>,
-    /// Whether it is on disk.
-    pub saved: bool,
-    /// Lines added.
-    pub added: usize,
-    /// Lines removed.
-    pub removed: usize,
-}
-
-/// A change of which a part stands in the files.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct StuckChange {
-    /// The file that could not be changed, and why; those that were to come after it are as they were.
-    pub at: (String, ProposalRefusal),
-    /// Files that were changed and could not be taken back, each with why.
-    pub standing: Vec<(AppliedFile, String)>,
-    /// Files that hold again what they held before.
-    pub taken_back: Vec<String>,
-    /// What had to be repaired in the diffs.
-    pub warnings: Vec<String>,
 }
 
 /// Proposes a change, asks, and writes it when it is allowed. One that was asked for before, by a process that is gone, is made
@@ -129,7 +100,10 @@ pub(crate) async fn propose(
         return Err(ProposalRefusal::untrusted());
     }
     voice.step_performing(&request_id).await;
-    written_files::write(voice, wished).await
+    Ok(match written_files::write(voice, wished).await? {
+        ChangeMade::Whole { files, warnings } => Outcome::Applied { files, warnings },
+        ChangeMade::InPart(stuck) => Outcome::Stuck(stuck),
+    })
 }
 
 /// Files that can be decided on together.

@@ -4,9 +4,51 @@
 //! made, and only if it still is what was written. Never decides or asks, and never writes by itself: the port does.
 
 use super::ports::{FileOperation, PortError, TurnPort, Written};
-use super::proposal::{AppliedFile, Outcome, StuckChange};
 use super::turn_output::TurnOutput;
 use super::wished_file::{ProposalRefusal, WishedChange, WishedFile};
+
+/// What became of an allowed change.
+pub(super) enum ChangeMade {
+    /// All of it stands.
+    Whole {
+        /// What was done, file by file, in order.
+        files: Vec<AppliedFile>,
+        /// What had to be repaired in the diffs.
+        warnings: Vec<String>,
+    },
+    /// Not all of it could be made, and not all of that taken back.
+    InPart(StuckChange),
+}
+
+/// A file that was changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AppliedFile {
+    /// The file as it is shown.
+    pub path: String,
+    /// What it was called, where it was renamed.
+    pub old_path: Option<String>,
+    /// Hash after; `None`: it is gone.
+    pub hash: Option<String>,
+    /// Whether it is on disk.
+    pub saved: bool,
+    /// Lines added.
+    pub added: usize,
+    /// Lines removed.
+    pub removed: usize,
+}
+
+/// A change of which a part stands in the files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StuckChange {
+    /// The file that could not be changed, and why; those that were to come after it are as they were.
+    pub at: (String, ProposalRefusal),
+    /// Files that were changed and could not be taken back, each with why.
+    pub standing: Vec<(AppliedFile, String)>,
+    /// Files that hold again what they held before.
+    pub taken_back: Vec<String>,
+    /// What had to be repaired in the diffs.
+    pub warnings: Vec<String>,
+}
 
 /// A file of the change that was written.
 struct WrittenFile {
@@ -20,7 +62,7 @@ struct WrittenFile {
 pub(super) async fn write(
     voice: &mut TurnOutput<'_>,
     mut wished: Vec<WishedFile>,
-) -> Result<Outcome, ProposalRefusal> {
+) -> Result<ChangeMade, ProposalRefusal> {
     let is_one = wished.len() == 1;
     let warnings = wished.iter().flat_map(|file| file.warnings.clone()).collect();
     // A deleted file can only come back as a new one, so that nothing but deletions is done after one.
@@ -39,7 +81,7 @@ pub(super) async fn write(
             }
         }
     }
-    Ok(Outcome::Applied { files: written.into_iter().map(|one| one.applied).collect(), warnings })
+    Ok(ChangeMade::Whole { files: written.into_iter().map(|one| one.applied).collect(), warnings })
 }
 
 async fn write_file(voice: &TurnOutput<'_>, file: &WishedFile) -> Result<AppliedFile, ProposalRefusal> {
@@ -77,7 +119,7 @@ async fn take_back(
     written: Vec<WrittenFile>,
     at: (String, ProposalRefusal),
     warnings: Vec<String>,
-) -> Result<Outcome, ProposalRefusal> {
+) -> Result<ChangeMade, ProposalRefusal> {
     let (mut standing, mut taken_back) = (Vec::new(), Vec::new());
     for one in written.into_iter().rev() {
         let shown = one.file.shown().to_owned();
@@ -94,7 +136,7 @@ async fn take_back(
     standing.reverse();
     taken_back.reverse();
     if !standing.is_empty() {
-        return Ok(Outcome::Stuck(StuckChange { at, standing, taken_back, warnings }));
+        return Ok(ChangeMade::InPart(StuckChange { at, standing, taken_back, warnings }));
     }
     if !taken_back.is_empty() {
         voice.patch_taken_back();

@@ -22,7 +22,7 @@ use super::run::{self, Limits};
 use super::snippet::snippet;
 use super::spec;
 use super::undo::{OpenTurns, ReplacedFile, TurnWork, UndoThread};
-use super::waiting_job::{refuse, weight};
+use super::waiting_job::{FilesDone, refuse, weight};
 use super::write::write;
 use crate::app::Reply;
 use crate::app::inbox::{Answer, Folder};
@@ -47,8 +47,6 @@ const WORKING: usize = 4;
 
 /// Commands that run at the same time; more wait among the rest.
 const RUNNING: usize = 8;
-
-pub(super) type FilesDone = dyn Fn(FileJobDone) + Send + Sync;
 
 /// The workspace edge: files, attachments and commands.
 pub struct WorkspaceFiles {

@@ -1,3 +1,5 @@
+//! Tests of the jobs of the workspace edge: their bounds, and that each is answered.
+
 use std::sync::{Arc, mpsc};
 
 use serde_json::json;

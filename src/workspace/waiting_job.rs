@@ -3,11 +3,13 @@
 //! Owns no queue: `files` does. What is refused gets the answer that it would have got, so that nobody waits for it.
 
 use super::context;
-use super::files::FilesDone;
 use crate::app::ports::{FileJob, FileJobDone, PatchJob, PatchJobDone, SpecFilesDone, SpecJob};
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::spec::images::ImageFault;
 use crate::domain::spec::markdown::MarkdownFault;
+
+/// Who hears of a job that the loop wants to hear about.
+pub(super) type FilesDone = dyn Fn(FileJobDone) + Send + Sync;
 
 /// Places that a job takes which carries megabytes of its own.
 const HEAVY: u32 = 16;

@@ -1,3 +1,5 @@
+//! Tests of the overlay: positions, order, what is not known.
+
 use proptest::prelude::*;
 use ropey::Rope;
 
