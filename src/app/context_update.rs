@@ -96,8 +96,8 @@ impl App {
             return reply.answer(String::new());
         }
         told.items.retain(|item| {
-            let is_replaced = items.iter().any(|new| new.kind == item.kind);
-            !is_replaced && !(is_solved && item.kind == ContextKind::Diagnostics)
+            let is_gone = is_solved && item.kind == ContextKind::Diagnostics;
+            !(is_gone || items.iter().any(|new| new.kind == item.kind))
         });
         told.items.extend(items);
         let mut payload = Map::new();
