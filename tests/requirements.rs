@@ -75,7 +75,6 @@ const NOT_HELD: &[(u32, u32, &str)] = &[
     (2, 17, "the desktop protocol as server and as client is being built"),
     (2, 18, "the desktop protocol as server and as client is being built"),
     (2, 22, "the desktop protocol as server and as client is being built"),
-    (2, 43, "its shape is there, and no engine takes it while a turn runs"),
     (2, 52, "the desktop protocol as server and as client is being built"),
     (2, 53, "the desktop protocol as server and as client is being built"),
     (2, 57, "the desktop protocol as server and as client is being built"),
