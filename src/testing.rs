@@ -255,7 +255,8 @@ pub mod protocol {
     }
     pub mod standing {
         pub use crate::protocol::standing::{
-            ApprovalsSetParams, ApprovalsSetting, CommandRunner, CommandsSetting, StandingOverrides,
+            ApprovalsSetParams, ApprovalsSetting, CommandBounds, CommandRunner, CommandsSetting,
+            StandingOverrides,
         };
     }
     pub mod tab {
@@ -271,6 +272,9 @@ pub mod simulate {
         pub use crate::simulate::breadboard::{
             Faults, HoldPoint, Script, SeenRequest, SentEvent, Simulator, SimulatorOptions,
         };
+    }
+    pub mod desktop {
+        pub use crate::simulate::desktop::{HostDialect, HostOptions, HostSimulator, Plot};
     }
 }
 #[cfg(feature = "server")]
