@@ -26,10 +26,10 @@ pub struct AllowedEdit {
 }
 
 impl App {
-    /// The files to look at before an edit is allowed; none, where its engine compares itself or nothing can be compared.
+    /// The files to look at before an edit is allowed; none, where its engine compares itself.
     pub(super) fn bases_to_compare(&self, session_id: &str, ask: &Ask) -> Vec<PatchPlace> {
         let Some(proposal) = &ask.proposal else { return Vec::new() };
-        if !self.traits_of(session_id).sessions.is_elsewhere() || proposal.beyond_us().is_some() {
+        if !self.traits_of(session_id).sessions.is_elsewhere() {
             return Vec::new();
         }
         self.files_to_look_at(session_id, proposal, |_| true)

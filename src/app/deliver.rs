@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use tokio::time::{Duration, Instant};
 
 use super::agent_info;
-use super::live::Writing;
+use super::live::{Live, Writing};
 use super::ports::{BatchRow, Commit, EngineCursor, Journal, LedgerRow};
 use super::record::Ask;
 use super::state::App;
@@ -105,16 +105,7 @@ impl App {
         let workspace = self.workspace.key.clone();
         let Some(session) = self.sessions.get_mut(session_id) else { return };
         let Some(live) = session.live.as_deref_mut() else { return };
-        // Each batch with the engine's place behind it: written apart, neither may name what the other holds.
-        let mut batches = VecDeque::new();
-        while let Some(batch) = live.batcher.take(now) {
-            let mut cursor = None;
-            while live.unwritten_cursors.front().is_some_and(|(seq, _)| *seq <= batch.to_seq) {
-                cursor = live.unwritten_cursors.pop_front().map(|(_, cursor)| cursor).or(cursor);
-            }
-            let row = BatchRow { from_seq: batch.from_seq, to_seq: batch.to_seq, events: batch.events };
-            batches.push_back((row, cursor));
-        }
+        let mut batches = batches_of(live, now);
         let record_changed = std::mem::take(&mut live.record_changed);
         let mut ledger = std::mem::take(&mut live.ledger);
         let mut prompts = std::mem::take(&mut live.prompts);
@@ -248,4 +239,19 @@ pub(super) fn absorb(
         Some((row.ord, serde_json::from_slice(&row.block?).ok()?))
     };
     live.dirty.absorb(changes, live.checkpoint.seq, &mut stored);
+}
+
+/// What waits to be written: each batch with the engine's place behind it, since written apart neither may name what the other
+/// holds.
+fn batches_of(live: &mut Live, now: u64) -> VecDeque<(BatchRow, Option<EngineCursor>)> {
+    let mut batches = VecDeque::new();
+    while let Some(batch) = live.batcher.take(now) {
+        let mut cursor = None;
+        while live.unwritten_cursors.front().is_some_and(|(seq, _)| *seq <= batch.to_seq) {
+            cursor = live.unwritten_cursors.pop_front().map(|(_, cursor)| cursor).or(cursor);
+        }
+        let row = BatchRow { from_seq: batch.from_seq, to_seq: batch.to_seq, events: batch.events };
+        batches.push_back((row, cursor));
+    }
+    batches
 }

@@ -40,6 +40,7 @@ impl App {
         }
     }
 
+    // Longer than other functions, as the one table of which request is answered by what: one arm each, so that none is forgotten.
     pub(super) fn on_request(&mut self, client: ClientId, mut request: Request, reply: EditorReply) {
         // A request that was cancelled before its turn came has no effect (LSP 3.17, cancelRequest).
         if reply.is_abandoned() {

@@ -81,6 +81,23 @@ pub(super) fn taken(before: &StateDir, after: &StateDir) -> Option<u32> {
         .map(|(number, _)| *number)
 }
 
+/// Which window this visit was, and how many others there are.
+fn window(before: &StateDir, after: &StateDir, met: bool) -> Check {
+    let held = after.windows.iter().filter(|(_, held)| *held).count();
+    let ours = taken(before, after);
+    let others = held - usize::from(ours.is_some());
+    let found = |own: &str| format!("{own}; {others} other windows use the same sessions");
+    match ours {
+        Some(number) => Check::ok("window", found(&format!("this visit was window {number}"))),
+        None if met => Check::warn(
+            "window",
+            found("this visit was none"),
+            "its sessions lived in memory only; see the state directory and its warnings",
+        ),
+        None => Check::ok("window", found("this visit was none")),
+    }
+}
+
 /// The checks of the state directory: what lay there before this visit and after it.
 pub(super) fn state(directory: Option<&Path>, before: &StateDir, after: &StateDir, met: bool) -> Vec<Check> {
     let Some(directory) = directory else {
@@ -112,19 +129,7 @@ pub(super) fn state(directory: Option<&Path>, before: &StateDir, after: &StateDi
         (Some(mode), true) => Check::ok("state", format!("{shown}, mode {mode:04o}")),
         (None, true) => Check::ok("state", format!("{shown}")),
     }];
-    let held = after.windows.iter().filter(|(_, held)| *held).count();
-    let ours = taken(before, after);
-    let others = held - usize::from(ours.is_some());
-    let found = |own: &str| format!("{own}; {others} other windows use the same sessions");
-    checks.push(match ours {
-        Some(number) => Check::ok("window", found(&format!("this visit was window {number}"))),
-        None if met => Check::warn(
-            "window",
-            found("this visit was none"),
-            "its sessions lived in memory only; see the state directory and its warnings",
-        ),
-        None => Check::ok("window", found("this visit was none")),
-    });
+    checks.push(window(before, after, met));
     checks.push(match after.database_bytes {
         Some(bytes) => {
             Check::ok("database", format!("sessions.sqlite3, {} KiB for all windows", bytes >> 10))

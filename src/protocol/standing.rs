@@ -36,7 +36,7 @@ pub struct CommandsSetting {
     /// Default: `local_terminal`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runner: Option<CommandRunner>,
-    /// Seconds that a command of `server_runner` may take; 1 to 86400. Default 120.
+    /// Seconds that a command of `server_runner`, or of an agent in a terminal of the server, may take; 1 to 86400. Default 120.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<u64>,
     /// Seconds of processor time that each of its processes may use; 1 to 86400. Default 600.

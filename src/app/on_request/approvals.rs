@@ -253,13 +253,7 @@ impl App {
         ask.resolved_by = Some(by);
         self.note_ask(session_id, &ask);
         let turn = self.known(session_id).ok().and_then(|session| session.record.turn.open());
-        let mut payload = Map::new();
-        payload.insert("requestId".to_owned(), Value::from(request_id));
-        payload.insert("status".to_owned(), serde_json::to_value(status).unwrap_or_default());
-        if !option_id.is_empty() {
-            payload.insert("optionId".to_owned(), Value::from(option_id.as_str()));
-        }
-        payload.insert("resolvedBy".to_owned(), Value::from(by.as_str()));
+        let mut payload = settled_as(request_id, status, &option_id, by);
         let rule = ask.rule_of(&option_id, rule.as_ref()).filter(|_| status == PermissionStatus::Allowed);
         if by == Settler::User
             && let Some(mut chosen) = chosen_option(&ask, &option_id, rule.as_ref())
@@ -278,15 +272,7 @@ impl App {
         // After a restart nobody waits for the answer any more.
         let settlement = self.traits_of(session_id).settlement;
         if by != Settler::Restart && by != Settler::Exit && settlement == Settlement::Answer {
-            let ruling = match status {
-                PermissionStatus::Allowed if part.is_some() => Ruling::Deny,
-                PermissionStatus::Allowed => Ruling::AllowOnce,
-                PermissionStatus::Denied => Ruling::Deny,
-                PermissionStatus::Pending
-                | PermissionStatus::Saving
-                | PermissionStatus::Expired
-                | PermissionStatus::Cancelled => Ruling::Cancelled,
-            };
+            let ruling = ruling_of(status, part.is_some());
             let option_id = Some(option_id).filter(|id| !id.is_empty());
             let made = ask.proposal.as_ref().and_then(part_made);
             if let Some(made) = made.as_ref().filter(|_| !self.hears_notes(session_id)) {
@@ -324,6 +310,36 @@ impl App {
 
 /// Rules of one session that others keep and that are listed; agents offer a handful of kinds.
 const KEPT: usize = 64;
+
+/// What is said of a request that is settled.
+fn settled_as(
+    request_id: &str,
+    status: PermissionStatus,
+    option_id: &str,
+    by: Settler,
+) -> Map<String, Value> {
+    let mut payload = Map::new();
+    payload.insert("requestId".to_owned(), Value::from(request_id));
+    payload.insert("status".to_owned(), serde_json::to_value(status).unwrap_or_default());
+    if !option_id.is_empty() {
+        payload.insert("optionId".to_owned(), Value::from(option_id));
+    }
+    payload.insert("resolvedBy".to_owned(), Value::from(by.as_str()));
+    payload
+}
+
+/// What the engine is told: no, where a part was allowed and is made already.
+fn ruling_of(status: PermissionStatus, is_part: bool) -> Ruling {
+    match status {
+        PermissionStatus::Allowed if is_part => Ruling::Deny,
+        PermissionStatus::Allowed => Ruling::AllowOnce,
+        PermissionStatus::Denied => Ruling::Deny,
+        PermissionStatus::Pending
+        | PermissionStatus::Saving
+        | PermissionStatus::Expired
+        | PermissionStatus::Cancelled => Ruling::Cancelled,
+    }
+}
 
 /// The option that was chosen, as the card keeps it.
 fn chosen_option(ask: &Ask, option_id: &str, rule: Option<&OfferedRule>) -> Option<ChosenOption> {

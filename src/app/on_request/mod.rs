@@ -17,10 +17,11 @@ mod prompt_rules;
 mod prompts;
 mod queue;
 mod sessions;
+mod shown_patch;
 mod turns;
 
 pub(in crate::app) use approvals::Settling;
-pub(in crate::app) use patches::patch_outcomes;
 pub(in crate::app) use prompts::turn_end;
 pub(in crate::app) use queue::shown as shown_queue;
 pub(in crate::app) use sessions::{held_elsewhere, journal_failed};
+pub(in crate::app) use shown_patch::patch_outcomes;

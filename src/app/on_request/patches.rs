@@ -13,18 +13,17 @@ use crate::app::ports::PatchText;
 use crate::app::record::{Ask, Settler};
 use crate::app::state::App;
 use crate::domain::approval::{
-    ConflictSides, Decided, Decision, FileOutcome, HunkState, HunkWay, NotDecided, NotEdited, PermissionAsk,
-    PermissionStatus, Proposal, ProposedFile, ProposedHunk,
+    Decided, Decision, HunkState, HunkWay, NotDecided, NotEdited, PermissionAsk, PermissionStatus, Proposal,
+    ProposedFile,
 };
 use crate::domain::coded_error::{CodedError, ErrorCode};
-use crate::domain::edits::diff::changed_lines;
-use crate::domain::edits::patch;
 use crate::domain::shown::{Kind, reveal, show};
 use crate::protocol::patch::*;
 use crate::protocol::request::ApprovePermissionParams;
 
 use super::approvals::Settling;
 use super::diffs::FileOfPatch;
+use super::shown_patch::{patch_outcomes, summary, whole};
 
 impl App {
     pub(in crate::app) fn patch_list(
@@ -190,44 +189,10 @@ impl App {
             return Err(decided_before());
         }
         let Some(proposal) = ask.proposal.as_mut() else { return Err(unknown_patch()) };
-        let root = params.root.as_deref();
-        for OneDecision { meant, accepted, reason, content } in decisions {
-            if let (Meant::Hunk(id), Some(content)) = (&meant, content) {
-                let revealed = reveal(content).ok_or_else(|| edited_badly("A mark in it cannot be read."))?;
-                proposal.edit(id, &revealed).map_err(not_edited)?;
-            }
-            let taken = match meant {
-                Meant::All => proposal.decide(Decided::All, accepted, reason),
-                Meant::File(path) => proposal.decide(Decided::File { path, root }, accepted, reason),
-                Meant::Hunk(id) => proposal.decide(Decided::Hunk { id }, accepted, reason),
-                Meant::OnlyHunkOf(path) => {
-                    let id = only_hunk(proposal, path, root)?;
-                    proposal.decide(Decided::Hunk { id: &id }, accepted, reason)
-                }
-            };
-            taken.map_err(|why| match why {
-                NotDecided::Unknown => unknown_change(),
-                NotDecided::Twice => decided_before(),
-            })?;
-        }
-        let in_part =
-            |proposal: &Proposal| proposal.is_decided() && !proposal.is_all() && !proposal.is_none();
-        if self.is_paused(session_id) && ask.proposal.as_ref().is_some_and(in_part) {
-            return Err(CodedError::new(
-                ErrorCode::Conflict,
-                "The turn waited over a restart, so its edit can only be allowed or denied as a whole.",
-            ));
-        }
-        let beyond_us =
-            ask.proposal.as_ref().filter(|proposal| in_part(proposal)).and_then(Proposal::beyond_us);
-        if let Some(file) = beyond_us {
-            let path = show(&file.file_path, Kind::Code);
-            return Err(CodedError::new(
-                ErrorCode::Conflict,
-                format!(
-                    "`{path}` is no text, so only the engine can write it; leave it out, or accept all of the edit."
-                ),
-            ));
+        take(proposal, decisions, params.root.as_deref())?;
+        if proposal.is_in_part() {
+            let is_paused = self.is_paused(session_id);
+            may_be_in_part(proposal, is_paused)?;
         }
         Ok(ask)
     }
@@ -347,6 +312,52 @@ fn decisions(params: &PatchDecideParams) -> Result<Vec<OneDecision<'_>>, CodedEr
     }
 }
 
+/// Takes decisions, in order, into an edit.
+fn take(
+    proposal: &mut Proposal,
+    decisions: Vec<OneDecision<'_>>,
+    root: Option<&str>,
+) -> Result<(), CodedError> {
+    for OneDecision { meant, accepted, reason, content } in decisions {
+        if let (Meant::Hunk(id), Some(content)) = (&meant, content) {
+            let revealed = reveal(content).ok_or_else(|| edited_badly("A mark in it cannot be read."))?;
+            proposal.edit(id, &revealed).map_err(not_edited)?;
+        }
+        let taken = match meant {
+            Meant::All => proposal.decide(Decided::All, accepted, reason),
+            Meant::File(path) => proposal.decide(Decided::File { path, root }, accepted, reason),
+            Meant::Hunk(id) => proposal.decide(Decided::Hunk { id }, accepted, reason),
+            Meant::OnlyHunkOf(path) => {
+                let id = only_hunk(proposal, path, root)?;
+                proposal.decide(Decided::Hunk { id: &id }, accepted, reason)
+            }
+        };
+        taken.map_err(|why| match why {
+            NotDecided::Unknown => unknown_change(),
+            NotDecided::Twice => decided_before(),
+        })?;
+    }
+    Ok(())
+}
+
+/// Whether an edit may be made in part.
+fn may_be_in_part(proposal: &Proposal, is_paused: bool) -> Result<(), CodedError> {
+    if is_paused {
+        return Err(CodedError::new(
+            ErrorCode::Conflict,
+            "The turn waited over a restart, so its edit can only be allowed or denied as a whole.",
+        ));
+    }
+    let Some(file) = proposal.beyond_us() else { return Ok(()) };
+    let path = show(&file.file_path, Kind::Code);
+    Err(CodedError::new(
+        ErrorCode::Conflict,
+        format!(
+            "`{path}` is no text, so only the engine can write it; leave it out, or accept all of the edit."
+        ),
+    ))
+}
+
 /// The hunk that scope `hunk` means without a name (ruling 10).
 fn only_hunk(proposal: &Proposal, path: &str, root: Option<&str>) -> Result<String, CodedError> {
     let file = proposal.files.iter().find(|file| file.file_path == path && file.root.as_deref() == root);
@@ -358,138 +369,6 @@ fn only_hunk(proposal: &Proposal, path: &str, root: Option<&str>) -> Result<Stri
         )),
         None => Err(unknown_patch()),
     }
-}
-
-/// How each file of the edit of a request stands.
-pub(in crate::app) fn patch_outcomes(ask: &Ask) -> PatchFilesResult {
-    let files = ask.proposal.iter().flat_map(|proposal| &proposal.files);
-    PatchFilesResult {
-        patch_id: ask.permission.patch_id.clone().unwrap_or_default(),
-        files: files
-            .map(|file| PatchFileOutcome {
-                file_path: show(&file.file_path, Kind::Code).into_owned(),
-                root: file.root.clone(),
-                outcome: outcome(ask, file),
-                applied_hash: file.applied_hash.clone(),
-                message: file.problem.clone(),
-                conflict: file.conflict.as_ref().map(shown_conflict),
-            })
-            .collect(),
-    }
-}
-
-/// Both sides of a conflict, safe to show.
-fn shown_conflict(sides: &ConflictSides) -> ConflictSides {
-    ConflictSides {
-        there: sides.there.as_ref().map(|there| show(there, Kind::Lines).into_owned()),
-        wanted: show(&sides.wanted, Kind::Lines).into_owned(),
-        ..sides.clone()
-    }
-}
-
-/// What was accepted as a whole is written by whoever asked; what nobody decided any more was not made.
-fn outcome(ask: &Ask, file: &ProposedFile) -> FileOutcome {
-    match (file.outcome(), ask.answered.unwrap_or(ask.status)) {
-        (FileOutcome::Pending, PermissionStatus::Allowed) => FileOutcome::Applied,
-        (
-            FileOutcome::Pending,
-            PermissionStatus::Denied | PermissionStatus::Expired | PermissionStatus::Cancelled,
-        ) => FileOutcome::Rejected,
-        (outcome, _) => outcome,
-    }
-}
-
-fn whole_outcome(ask: &Ask, proposal: &Proposal) -> FileOutcome {
-    let outcomes: Vec<FileOutcome> = proposal.files.iter().map(|file| outcome(ask, file)).collect();
-    let all = |wanted: FileOutcome| outcomes.iter().all(|outcome| *outcome == wanted);
-    if outcomes.contains(&FileOutcome::Pending) {
-        FileOutcome::Pending
-    } else if outcomes.contains(&FileOutcome::Conflict) {
-        FileOutcome::Conflict
-    } else if all(FileOutcome::Applied) {
-        FileOutcome::Applied
-    } else if all(FileOutcome::Rejected) {
-        FileOutcome::Rejected
-    } else if all(FileOutcome::Reverted) {
-        FileOutcome::Reverted
-    } else {
-        FileOutcome::Partly
-    }
-}
-
-fn summary(ask: &Ask) -> Option<PatchSummary> {
-    let proposal = ask.proposal.as_ref()?;
-    let of_file = |file: &ProposedFile| {
-        let counts = file.hunks.iter().map(|hunk| changed_lines(&hunk.diff));
-        let (added, removed) = counts.fold((0, 0), |sum, (added, removed)| (sum.0 + added, sum.1 + removed));
-        ListedPatchFile {
-            file_path: show(&file.file_path, Kind::Code).into_owned(),
-            root: file.root.clone(),
-            added,
-            removed,
-            outcome: outcome(ask, file),
-        }
-    };
-    Some(PatchSummary {
-        patch_id: ask.permission.patch_id.clone()?,
-        request_id: ask.permission.request_id.clone(),
-        status: whole_outcome(ask, proposal),
-        files: proposal.files.iter().map(of_file).collect(),
-    })
-}
-
-fn whole(session_id: String, ask: &Ask) -> Option<ProposedPatch> {
-    let proposal = ask.proposal.as_ref()?;
-    let path = |path: &str| show(path, Kind::Code).into_owned();
-    let of_file = |file: &ProposedFile| PatchFile {
-        file_path: path(&file.file_path),
-        root: file.root.clone(),
-        change: file.change,
-        old_path: file.old_path.as_deref().map(path),
-        base_hash: file.base_hash.clone(),
-        outcome: outcome(ask, file),
-        applied_hash: file.applied_hash.clone(),
-        message: file.problem.clone(),
-        conflict: file.conflict.as_ref().map(shown_conflict),
-        hunks: file.hunks.iter().filter_map(|hunk| shown_hunk(file, hunk)).collect(),
-    };
-    Some(ProposedPatch {
-        patch_id: ask.permission.patch_id.clone()?,
-        session_id,
-        request_id: ask.permission.request_id.clone(),
-        digest: ask.permission.digest.clone(),
-        status: whole_outcome(ask, proposal),
-        rationale: ask.permission.subject.reason.clone(),
-        acceptance_criteria: ask.permission.subject.acceptance_criteria.clone(),
-        files: proposal.files.iter().map(of_file).collect(),
-    })
-}
-
-fn shown_hunk(file: &ProposedFile, hunk: &ProposedHunk) -> Option<PatchHunkState> {
-    let mut shown = PatchHunkState {
-        id: hunk.id.clone(),
-        part: hunk.part,
-        label: file.label(hunk).map(|words| show(&words, Kind::Code).into_owned()),
-        old_start: 0,
-        old_lines: 0,
-        new_start: 0,
-        new_lines: 0,
-        content: String::new(),
-        state: hunk.state,
-        reason: hunk.reason.clone(),
-        edited: hunk.edited,
-    };
-    if hunk.diff.is_empty() {
-        return Some(shown);
-    }
-    let files = patch::parse(&hunk.diff).ok()?;
-    let read = files.first()?.hunks.first()?;
-    let count = |not: patch::LineKind| read.lines.iter().filter(|line| line.kind != not).count() as u64;
-    let (_, content) = hunk.diff.split_once('\n')?;
-    (shown.old_start, shown.old_lines) = (read.old_start, count(patch::LineKind::Added));
-    (shown.new_start, shown.new_lines) = (read.new_start, count(patch::LineKind::Removed));
-    shown.content = show(content, Kind::Lines).into_owned();
-    Some(shown)
 }
 
 fn unknown_patch() -> CodedError {

@@ -237,25 +237,7 @@ impl AskTurn {
                 prompt = Some(self.prompt(question)?);
             }
             let Some(incoming) = incoming else { continue };
-            let next = match incoming {
-                Incoming::Notification { method, raw } => self.notification(&method, &raw)?,
-                Incoming::Answer { id, outcome } if Some(id) == prompt => {
-                    prompt = None;
-                    self.prompt_answered(outcome)?
-                }
-                Incoming::Answer { id, outcome } => self.answered(id, outcome)?,
-                Incoming::Line { question: number, text } => {
-                    let again = self.typed(number, text)?;
-                    if again {
-                        self.patience.begin(Instant::now());
-                        prompt = Some(self.prompt(question)?);
-                    }
-                    Next::Listen
-                }
-                Incoming::Interrupt => Next::Listen,
-                Incoming::Gone(why) => return Err(ClientError::Gone(why).into()),
-            };
-            if next == Next::Finished {
+            if self.hear(incoming, question, &mut prompt)? == Next::Finished {
                 let Some(next) = later.take().filter(|_| self.stop.is_none()) else { break };
                 // The turn that waited is over, and this is the next one.
                 question = next;
@@ -274,6 +256,32 @@ impl AskTurn {
             self.say(Tone::Dim, advice);
         }
         Ok(())
+    }
+
+    /// What follows what came. `prompt` is our own request for the question, while it is not answered.
+    fn hear(
+        &mut self,
+        incoming: Incoming,
+        question: &str,
+        prompt: &mut Option<u64>,
+    ) -> Result<Next, AskEnded> {
+        match incoming {
+            Incoming::Notification { method, raw } => self.notification(&method, &raw),
+            Incoming::Answer { id, outcome } if Some(id) == *prompt => {
+                *prompt = None;
+                self.prompt_answered(outcome)
+            }
+            Incoming::Answer { id, outcome } => self.answered(id, outcome),
+            Incoming::Line { question: number, text } => {
+                if self.typed(number, text)? {
+                    self.patience.begin(Instant::now());
+                    *prompt = Some(self.prompt(question)?);
+                }
+                Ok(Next::Listen)
+            }
+            Incoming::Interrupt => Ok(Next::Listen),
+            Incoming::Gone(why) => Err(ClientError::Gone(why).into()),
+        }
     }
 
     /// The turn is over, and its session will be: what is said of that says what to do.

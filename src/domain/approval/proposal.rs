@@ -94,6 +94,11 @@ impl Proposal {
         self.hunks().all(|hunk| hunk.state == HunkState::Rejected)
     }
 
+    /// Whether every hunk is decided, and not all of them in the same way.
+    pub(crate) fn is_in_part(&self) -> bool {
+        self.is_decided() && !self.is_all() && !self.is_none()
+    }
+
     /// Takes a decision. The same one again changes nothing.
     pub(crate) fn decide(
         &mut self,

@@ -184,7 +184,9 @@ fn what_a_turn_changed_is_told_of_its_own_prompt_though_another_was_sent() {
         .iter()
         .map(|news| match news {
             News::Block { message_id, .. } => message_id.as_deref(),
-            other => panic!("{other:?}"),
+            other @ (News::Text { .. } | News::Tool { .. } | News::Permission { .. } | News::Anew) => {
+                panic!("{other:?}")
+            }
         })
         .collect();
     assert_eq!(of, [Some("first")]);

@@ -181,6 +181,15 @@ impl SessionTurns {
     }
 }
 
+fn remember(shared: &EngineParts, session_id: &str, content: String) {
+    let mut state = shared.state();
+    let session = state.sessions.entry(session_id.to_owned()).or_default();
+    session.remembered.push_back(content);
+    if session.remembered.len() > REMEMBERED {
+        session.remembered.pop_front();
+    }
+}
+
 async fn begin(
     shared: &Arc<EngineParts>,
     session_id: &str,
@@ -214,14 +223,7 @@ async fn begin(
     let input =
         EngineInput { content: content.clone(), attachments, client_message_id: prompt.message_id.clone() };
     // Before it is known that it arrived: the engine may remember what it did not say that it took.
-    {
-        let mut state = shared.state();
-        let session = state.sessions.entry(session_id.to_owned()).or_default();
-        session.remembered.push_back(content);
-        if session.remembered.len() > REMEMBERED {
-            session.remembered.pop_front();
-        }
-    }
+    remember(shared, session_id, content);
     let heard = shared.links.listen(session_id);
     match post(shared, session_id, &input).await {
         Ok(reply) => Ok(Taken { turn_id: reply.turn_id, content: input.content, heard }),

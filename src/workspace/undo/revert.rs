@@ -159,6 +159,16 @@ fn conflict(clash: &Clash) -> RevertConflict {
     }
 }
 
+/// What a change does to a file that holds this now.
+fn kind_of(change: &PlannedChange, now: &NowContent) -> ChangeKind {
+    match (change, now) {
+        (PlannedChange::Remove, _) => ChangeKind::Delete,
+        (PlannedChange::MoveBack, _) => ChangeKind::Rename,
+        (PlannedChange::Restore | PlannedChange::Rewrite(_), NowContent::Absent) => ChangeKind::Create,
+        (PlannedChange::Restore | PlannedChange::Rewrite(_), _) => ChangeKind::Modify,
+    }
+}
+
 /// The change that a revert makes of a file. Of a preview nothing is kept.
 fn made(
     desk: &UndoDesk<'_>,
@@ -175,12 +185,7 @@ fn made(
         PlannedChange::Remove => NowContent::Absent,
         PlannedChange::MoveBack => sides.now.clone(),
     };
-    let kind = match (&change, &sides.now) {
-        (PlannedChange::Remove, _) => ChangeKind::Delete,
-        (PlannedChange::MoveBack, _) => ChangeKind::Rename,
-        (PlannedChange::Restore | PlannedChange::Rewrite(_), NowContent::Absent) => ChangeKind::Create,
-        (PlannedChange::Restore | PlannedChange::Rewrite(_), _) => ChangeKind::Modify,
-    };
+    let kind = kind_of(&change, &sides.now);
     tell_diff(&mut reverted.told, &sides.now, &then, kind);
     if is_preview {
         return Ok(None);

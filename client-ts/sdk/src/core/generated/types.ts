@@ -408,7 +408,7 @@ export type CommandRunner = "local_terminal" | "server_runner";
 export type CommandsSetting = {
   /** Default: `local_terminal`. */
   runner?: CommandRunner | null;
-  /** Seconds that a command of `server_runner` may take; 1 to 86400. Default 120. */
+  /** Seconds that a command of `server_runner`, or of an agent in a terminal of the server, may take; 1 to 86400. Default 120. */
   timeoutSeconds?: number | null;
   /** Seconds of processor time that each of its processes may use; 1 to 86400. Default 600. */
   cpuSeconds?: number | null;
