@@ -69,6 +69,7 @@ export default async function undoTurn(stage) {
   // And the undo is taken back.
   await page.getByRole("button", { name: "Take the Undo Back" }).first().click();
   await dialog.getByText("Undo what the turn changed?").waitFor();
+  await dialog.getByRole("button", { name: "Undo", exact: true }).focus();
   await page.keyboard.press("Enter");
   assert.equal(await written(stage, "src/turn.rs", "FIFTEEN:"), `pub const MINE: u32 = 0;\n${after}`);
   say("a turn was undone beside text that was not saved, after it was shown what that does, and the undo was taken back");
