@@ -212,6 +212,7 @@ impl App {
             session_id: Some(session_id.to_owned()),
             retry_count: None,
             last_error,
+            cause: None,
             gap_detected: lost.then_some(true),
             resume,
         });

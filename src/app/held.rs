@@ -47,6 +47,7 @@ impl App {
             session_id: None,
             retry_count: (retry > 0).then_some(u64::from(retry)),
             last_error,
+            cause: None,
             gap_detected: None,
             resume: None,
         });

@@ -20,7 +20,7 @@ use crate::domain::dialect::normalize;
 use crate::domain::event::{EngineEvent, LocalKind, NormalizedEvent};
 use crate::domain::remedy::Remedy;
 use crate::domain::sentence::sentence;
-use crate::protocol::notification::ConnectionParams;
+use crate::protocol::notification::{ConnectionCause, ConnectionParams};
 use crate::protocol::request::*;
 
 /// Gaps that are remembered for a rebuild. Of more than this the oldest is forgotten: its card stays in the transcript.
@@ -80,6 +80,7 @@ impl App {
             session_id: Some(session_id.to_owned()),
             retry_count: Some(u64::from(retry)),
             last_error: error,
+            cause: None,
             gap_detected: None,
             resume: None,
         });
@@ -109,6 +110,7 @@ impl App {
                 session_id: Some(session_id.to_owned()),
                 retry_count: None,
                 last_error: None,
+                cause: None,
                 gap_detected: lost.then_some(true),
                 resume: Some(resume),
             });
@@ -153,6 +155,7 @@ impl App {
             session_id: Some(session_id.to_owned()),
             retry_count: None,
             last_error: None,
+            cause: None,
             gap_detected: Some(true),
             resume: Some(lost),
         });
@@ -233,6 +236,10 @@ impl App {
 
     /// Nothing more comes: the turn that was open ends, what waits is settled, the history stays.
     fn link_over(&mut self, session_id: &str, end: SessionEnd, failure: Option<String>) {
+        let cause = match &end {
+            SessionEnd::Ended { .. } if failure.is_some() => Some(ConnectionCause::SessionEnded),
+            SessionEnd::Ended { .. } | SessionEnd::Gone { .. } => None,
+        };
         if let Ok(record) = self.record_mut(session_id) {
             record.held.get_or_insert_default().over = Some(end);
             record.queue.pause();
@@ -256,6 +263,7 @@ impl App {
             session_id: Some(session_id.to_owned()),
             retry_count: None,
             last_error: failure,
+            cause,
             gap_detected: None,
             resume: None,
         });

@@ -295,6 +295,7 @@ impl App {
             session_id: Some(session_id.to_owned()),
             retry_count: None,
             last_error: Some(format!("Events {from} to {to} could not be read from the journal.")),
+            cause: None,
             gap_detected: Some(true),
             resume: Some(Resume {
                 verdict: ResumeVerdict::Lost,

@@ -9,6 +9,7 @@ mod calls;
 mod markdown;
 mod places;
 mod turn_end;
+mod went_along;
 
 use std::collections::HashMap;
 
@@ -18,6 +19,7 @@ use self::markdown::Markdown;
 pub(super) use self::places::Places;
 use super::own_words::own_words;
 use super::terminal::{TerminalLook, Tone, diff, marked, marked_line, visible, visible_line};
+use crate::domain::context::item::ContextChip;
 use crate::domain::fact::{Answered, Fact, NoticeLevel, Patch};
 use crate::domain::view::{Block, BlockBody, Change, ChangeOp, Lane};
 use crate::protocol::settings::EngineKind;
@@ -209,6 +211,7 @@ impl Renderer {
                 self.part(pieces);
                 self.note(pieces, self.seen.err.paint(Tone::Dim, &visible_line(label, LINE)));
             }
+            BlockBody::User { context, context_notes, .. } => self.went_along(pieces, context, context_notes),
             BlockBody::TurnStart { engine, model, .. } => {
                 let named = engine.as_ref().filter(|engine| *engine != EngineKind::Embedded.as_str());
                 if let Some(who) = model.as_ref().or(named) {
@@ -222,12 +225,23 @@ impl Renderer {
             | BlockBody::Permission { .. }
             | BlockBody::Patch { .. }
             | BlockBody::Changes { .. }
-            | BlockBody::User { .. }
             | BlockBody::Command { .. }
             | BlockBody::Task { .. }
             | BlockBody::Checkpoint { .. }
             | BlockBody::Summary { .. }
             | BlockBody::Unknown { .. } => {}
+        }
+    }
+
+    /// What went with the prompt, and what was left out of it.
+    fn went_along(&mut self, pieces: &mut Vec<RenderPiece>, context: &[ContextChip], left_out: &[String]) {
+        for line in
+            went_along::line(context).into_iter().chain(left_out.iter().map(|note| marked_line(note, LINE)))
+        {
+            if !self.told.contains(&line) {
+                self.note(pieces, self.seen.err.paint(Tone::Dim, &line));
+                self.told.push(line);
+            }
         }
     }
 

@@ -24,12 +24,23 @@ pub(crate) struct ConnectionParams {
     /// One sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
+    /// Why it is down, where there is more to say than that the engine does not answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<ConnectionCause>,
     /// True when events are missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap_detected: Option<bool>,
     /// What a reconnect could restore.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<Resume>,
+}
+
+/// Why a connection is down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ConnectionCause {
+    /// The engine answered, and ended the session itself.
+    SessionEnded,
 }
 
 /// `bb/state`: sent when the list of sessions or the state of one changes; coalesced, the latest wins.

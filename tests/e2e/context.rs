@@ -405,3 +405,33 @@ fn a_context_of_a_repository_of_10_000_files_is_there_within_the_bound() {
         assert!(taken < Duration::from_secs(5), "{text}: {taken:?}");
     }
 }
+
+#[test]
+fn r002_100_ask_says_in_one_line_what_went_along() {
+    // Given
+    let workspace = tempfile::tempdir().expect("a workspace");
+    let state = tempfile::tempdir().expect("a state directory");
+    let script = state.path().join("script.json");
+    std::fs::write(&script, json!({ "prompts": [{ "steps": [{ "say": "Done." }] }] }).to_string())
+        .expect("a script");
+    std::fs::write(workspace.path().join("door.rs"), DOOR).expect("a file");
+    std::fs::write(workspace.path().join(".env"), "KEY=1").expect("a file");
+    // When
+    let ran = Command::new(PROGRAM)
+        .args(["ask", "what do @door.rs and @.env do?", "--trust", "--engine"])
+        .arg(format!("acp:{PROGRAM} simulate acp --script {}", script.display()))
+        .arg("--workspace")
+        .arg(workspace.path())
+        .arg("--state-dir")
+        .arg(state.path())
+        .stdin(std::process::Stdio::null())
+        .env_remove("BREADBOARD_API_URL")
+        .output()
+        .expect("it runs");
+    // Then its name and its size are beside the answer, and what was left out too
+    let err = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!((ran.status.code(), String::from_utf8_lossy(&ran.stdout).trim()), (Some(0), "Done."), "{err}");
+    let lines: Vec<&str> = err.lines().filter(|line| line.contains("door.rs")).collect();
+    assert_eq!(lines, [format!("Went along: door.rs ({} bytes).", DOOR.len())], "{err}");
+    assert!(err.contains(".env"), "{err}");
+}

@@ -24,7 +24,9 @@ pub(crate) const COMMENT: &str = "breadboard.sendComment";
 pub(crate) const ANSWER: &str = "breadboard.answer";
 /// Decides on changes of a proposal.
 pub(crate) const DECIDE: &str = "breadboard.decide";
+/// Takes back what the last turn of a chat changed.
+pub(crate) const UNDO: &str = "breadboard.undoTurn";
 
 /// All of them, as they are announced.
 pub(crate) const COMMANDS: &[&str] =
-    &[SEND, STOP, SHOW, CHAT, ASK, EXPLAIN, FIX, TEST, COMMENT, ANSWER, DECIDE];
+    &[SEND, STOP, SHOW, CHAT, ASK, EXPLAIN, FIX, TEST, COMMENT, ANSWER, DECIDE, UNDO];

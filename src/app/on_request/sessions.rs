@@ -55,6 +55,7 @@ impl App {
             session_id: None,
             retry_count: None,
             last_error,
+            cause: None,
             gap_detected: None,
             resume: None,
         };

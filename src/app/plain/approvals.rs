@@ -39,8 +39,18 @@ pub(super) enum PromptShown {
         /// The editor was told that it is settled.
         withdrawn: bool,
     },
+    /// That of an undo, until the editor answers.
+    Undo,
     /// The editor has no way to ask.
     Never,
+}
+
+impl PromptShown {
+    /// Whether another one can be in front of the user, once the editor answered.
+    pub(super) fn after(outcome: &Result<Value, Value>) -> Self {
+        let has_none = outcome.as_ref().is_err_and(|error| error["code"] == json!(METHOD_NOT_FOUND));
+        if has_none { Self::Never } else { Self::Free }
+    }
 }
 
 /// A request that waits for the user.
@@ -97,7 +107,7 @@ impl App {
         let Some(plain) = self.plain_mut(client) else { return };
         plain.prompted.retain(|id| waiting.iter().any(|waits| waits.ask.permission.request_id == *id));
         match &mut plain.prompt {
-            PromptShown::Never => return,
+            PromptShown::Never | PromptShown::Undo => return,
             PromptShown::Waits { request_id, withdrawn, .. } => {
                 let is_settled = !waiting.iter().any(|waits| waits.ask.permission.request_id == *request_id);
                 if is_settled && !std::mem::replace(withdrawn, true) {
@@ -164,15 +174,16 @@ impl App {
         request_id: &str,
         outcome: &Result<Value, Value>,
     ) {
-        let Some(plain) = self.plain_mut(client) else { return };
+        let Some(plain) = self.plain_mut(client).filter(|plain| !matches!(plain.prompt, PromptShown::Undo))
+        else {
+            return;
+        };
         let PromptShown::Waits { session_id, request_id: asked, titles, withdrawn } =
             std::mem::take(&mut plain.prompt)
         else {
             return;
         };
-        if outcome.as_ref().is_err_and(|error| error["code"] == json!(METHOD_NOT_FOUND)) {
-            plain.prompt = PromptShown::Never;
-        }
+        plain.prompt = PromptShown::after(outcome);
         let title = outcome.as_ref().ok().and_then(|answer| answer.get("title")).and_then(Value::as_str);
         let option = title.and_then(|title| titles.into_iter().find(|(offered, _)| offered == title));
         if withdrawn || asked != request_id {

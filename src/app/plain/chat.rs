@@ -3,7 +3,7 @@
 //! Owns the blocks of the running turn. Never sends anything.
 
 use crate::domain::chat_document::{ChatSync, answer_of};
-use crate::domain::view::{self, Block, Change, ChangeOp, Lane};
+use crate::domain::view::{self, Block, BlockBody, Change, ChangeOp, Lane};
 
 /// Blocks of one turn that are shown. The oldest go first: the whole turn is in the journal.
 const BLOCKS: usize = 2_000;
@@ -32,7 +32,8 @@ pub(super) struct PlainChat {
     pub(super) sync: Option<ChatSync>,
     /// Where it was asked, where that is another document.
     pub(super) origin: Option<String>,
-    blocks: Vec<Block>,
+    /// Of the turn that runs, or the last one, and what is told behind it.
+    pub(super) blocks: Vec<Block>,
     /// Why it came to nothing.
     problem: Option<String>,
     /// What its document is to say.
@@ -101,6 +102,23 @@ impl PlainChat {
         let over = self.blocks.len().saturating_sub(BLOCKS);
         self.blocks.drain(..over);
         self.touch();
+    }
+
+    /// What is told behind the end of its turn: which files it changed, and what undoing that did. Its document says none of it.
+    pub(super) fn hears_later(&mut self, changes: &[Change]) {
+        for change in changes.iter().filter(|change| change.lane == Lane::Chat) {
+            let Some(block) =
+                change.block.as_ref().filter(|block| matches!(block.body, BlockBody::Changes { .. }))
+            else {
+                continue;
+            };
+            match self.blocks.iter_mut().rfind(|known| known.id == block.id) {
+                Some(known) => *known = block.clone(),
+                None => view::insert(&mut self.blocks, change),
+            }
+        }
+        let over = self.blocks.len().saturating_sub(BLOCKS);
+        self.blocks.drain(..over);
     }
 
     /// Something changed that its document may have to say, or the document itself.

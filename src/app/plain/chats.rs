@@ -165,10 +165,12 @@ impl App {
     pub(in crate::app) fn plain_hears(&mut self, session_id: &str, changes: &[Change]) {
         for (_, client) in self.clients.iter_mut() {
             let chats = client.plain.iter_mut().flat_map(|plain| plain.chats.values_mut());
-            for chat in chats
-                .filter(|chat| chat.turn == ChatTurn::Runs && chat.session_id.as_deref() == Some(session_id))
-            {
-                chat.hears(changes);
+            for chat in chats.filter(|chat| chat.session_id.as_deref() == Some(session_id)) {
+                match chat.turn {
+                    ChatTurn::Runs => chat.hears(changes),
+                    ChatTurn::Over | ChatTurn::Idle => chat.hears_later(changes),
+                    ChatTurn::Begins(_) => {}
+                }
             }
         }
     }

@@ -8,7 +8,9 @@ use super::approvals::{not_shown, titles};
 use super::open::OnceOpen;
 use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
-use crate::app::inbox::commands::{ANSWER, ASK, CHAT, COMMENT, DECIDE, EXPLAIN, FIX, SEND, SHOW, STOP, TEST};
+use crate::app::inbox::commands::{
+    ANSWER, ASK, CHAT, COMMENT, DECIDE, EXPLAIN, FIX, SEND, SHOW, STOP, TEST, UNDO,
+};
 use crate::app::state::App;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::comment_prompt::prompts_of;
@@ -57,6 +59,10 @@ impl App {
             EXPLAIN => self.ask_about(client, argument, "Explain"),
             FIX => self.ask_about(client, argument, "Fix"),
             TEST => self.ask_about(client, argument, "Write tests for"),
+            UNDO => {
+                let uri = uri.or_else(|| self.open_chat(client)).unwrap_or_default();
+                self.undo_by_command(client, &uri, argument["yes"] == true)
+            }
             COMMENT => self.send_comment(client, argument),
             ANSWER => self.answer_by_command(client, argument),
             DECIDE => self.decide_by_command(client, argument),

@@ -14,6 +14,7 @@ mod nudge;
 mod offers;
 mod open;
 mod places;
+mod undo;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,6 +28,7 @@ use self::edits::AwaitedEdit;
 use self::marks::PlacedMark;
 use self::nudge::{LaterAsk, Nudge};
 use self::open::ChatOpening;
+use self::undo::PlainUndo;
 use super::client::ClientId;
 use super::inbox::{Reply, StandardAnswer, StandardRequest};
 use super::state::App;
@@ -46,6 +48,8 @@ pub(super) struct PlainEditor {
     opening: Option<ChatOpening>,
     /// The question in front of the user.
     prompt: PromptShown,
+    /// An undo, as far as it is.
+    undo: PlainUndo,
     /// Requests that were in front of the user, and wait on as offers.
     prompted: BTreeSet<String>,
     /// What is marked, by document.
@@ -75,6 +79,8 @@ pub(super) enum PlainAsk {
         /// The request that is asked about.
         request_id: String,
     },
+    /// `window/showMessageRequest` about an undo.
+    Undo,
     /// `window/showDocument`, or that lenses are to be asked for again: whatever the answer is, nothing comes of it.
     Told,
 }
@@ -83,7 +89,7 @@ impl PlainAsk {
     /// Whether somebody still waits for the answer.
     pub(super) fn is_awaited(&self) -> bool {
         match self {
-            Self::Edited { .. } | Self::Prompted { .. } => true,
+            Self::Edited { .. } | Self::Prompted { .. } | Self::Undo => true,
             Self::Told => false,
         }
     }
@@ -141,6 +147,7 @@ impl App {
         match ask {
             PlainAsk::Edited { uri } => self.chat_edited(client, &uri, outcome),
             PlainAsk::Prompted { request_id } => self.prompt_answered(client, &request_id, outcome),
+            PlainAsk::Undo => self.undo_answered(client, outcome),
             PlainAsk::Told => {}
         }
     }
@@ -176,6 +183,7 @@ impl App {
             self.step_edits(client);
             self.step_chats(client);
             self.step_prompt(client);
+            self.step_undo(client);
             self.step_marks(client);
             self.step_nudge(client);
         }
@@ -191,6 +199,7 @@ impl App {
                     .chain(plain.opening.as_ref().map(ChatOpening::until_us))
                     .chain(plain.edit_due_us())
                     .chain(plain.nudge_due_us())
+                    .chain(plain.undo_due_us())
             })
             .min()
     }

@@ -8,7 +8,9 @@ use super::approvals::{WaitingAsk, titles};
 use super::commands::{LINES, PROMPTS};
 use super::places::{line_range, lines_of};
 use crate::app::client::ClientId;
-use crate::app::inbox::commands::{ANSWER, ASK, CHAT, COMMENT, DECIDE, EXPLAIN, FIX, SEND, SHOW, STOP, TEST};
+use crate::app::inbox::commands::{
+    ANSWER, ASK, CHAT, COMMENT, DECIDE, EXPLAIN, FIX, SEND, SHOW, STOP, TEST, UNDO,
+};
 use crate::app::inbox::{CommandOffer, OfferKind};
 use crate::app::state::App;
 use crate::domain::approval::{HunkState, HunkWay, ProposedFile, ProposedHunk};
@@ -94,6 +96,13 @@ impl App {
             offers.push(offer("Stop the agent", STOP, answering.map_or(end, |section| section.line)));
         } else if read.prompt().is_some() && last.is_some_and(|last| last.speaker == Speaker::You) {
             offers.push(offer("Send to the agent", SEND, end));
+        }
+        for (title, is_yes) in self.undo_offers(client, uri) {
+            let argument = json!({ "uri": uri, "yes": is_yes });
+            offers.push(CommandOffer {
+                argument,
+                ..offer(&title, UNDO, answering.map_or(end, |section| section.line))
+            });
         }
         offers
     }

@@ -110,6 +110,53 @@ fn r002_45_of_a_proposal_one_change_is_accepted_and_one_rejected_by_code_actions
 }
 
 #[test]
+fn r002_49_a_turn_is_undone_by_code_actions_and_by_a_question_once_what_that_does_was_told() {
+    // Given a turn that changed a file, and a question of it that the editor never answered
+    let mut editor = Editor::start(Manner::helix());
+    editor.server.write("a.txt", "retries\n");
+    let chat = editor.open("x.bb.md", REPLACE);
+    editor.runs(&chat, "", "Send to the agent");
+    editor.sees(&chat, "> **Asks:** Write a.txt");
+    let first = editor.until("a question", |editor| editor.questions.first().cloned());
+    editor.until("the answers", |editor| {
+        editor.titles(&chat, "").contains(&"Allow once: Write a.txt".to_owned()).then_some(())
+    });
+    editor.runs(&chat, "", "Allow once");
+    let file = editor.server.file("a.txt");
+    let offered = |editor: &mut Editor, title: &str| {
+        editor.until(title, |editor| editor.titles(&chat, "").contains(&title.to_owned()).then_some(()));
+    };
+    offered(&mut editor, "Undo the changes of this turn…");
+    // When it is to be undone
+    assert_eq!(editor.runs(&chat, "", "Undo the changes")["error"], Value::Null);
+    // Then it is told what that does, and nothing is done
+    let told = "Undo what the turn changed?\na.txt +1 −1, in the open editor";
+    editor
+        .until("what it does", |editor| editor.said.iter().any(|said| said.starts_with(told)).then_some(()));
+    assert_eq!(editor.text(&file), "attempts\n");
+    // And it is done by an action that says so
+    offered(&mut editor, "Yes, undo: a.txt +1 −1, in the open editor");
+    editor.runs(&chat, "", "Yes, undo");
+    let is_back =
+        |editor: &mut Editor| editor.said.iter().any(|said| said == "1 file was taken back.").then_some(());
+    editor.until("its end", is_back);
+    assert_eq!(editor.text(&file), "retries\n");
+    // When no question is in front any more, and the undo is to be undone
+    editor.server.answer(&first["id"], json!(null));
+    offered(&mut editor, "Undo the undo…");
+    editor.runs(&chat, "", "Undo the undo");
+    let question = editor.until("a question", |editor| {
+        editor.questions.iter().find(|question| question["params"]["message"] == told).cloned()
+    });
+    // Then the first answer changes nothing
+    assert_eq!(question["params"]["actions"], json!([{ "title": "Leave it" }, { "title": "Undo" }]));
+    editor.said.clear();
+    editor.server.answer(&question["id"], json!({ "title": "Undo" }));
+    editor.until("its end", is_back);
+    assert_eq!(editor.text(&file), "attempts\n");
+}
+
+#[test]
 fn a_comment_and_a_place_in_code_are_asked_about_in_a_chat_that_the_editor_opens() {
     // Given a file with a prompt in a comment
     let mut editor = Editor::start(Manner::helix());

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { open, palette } from "../by_keys.mjs";
 import { calls, says } from "../model.mjs";
 import { eventually, written } from "../stage.mjs";
 
@@ -105,27 +106,4 @@ async function left(stage, before) {
   assert.equal(await readFile(path.join(stage.folder, "src", "parts.rs"), "utf8"), before);
   await command("File: Toggle Auto Save");
   say("a review that was closed half done accepted nothing, and an answer closed what was open of it");
-}
-
-/** Opens a file as a user does who has no mouse. */
-async function open({ page }, name) {
-  await page.keyboard.press("Control+p");
-  const input = page.locator(".quick-input-widget input");
-  await input.waitFor();
-  await input.fill(name);
-  await page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().waitFor();
-  await page.keyboard.press("Enter");
-  await page.locator(".quick-input-widget").waitFor({ state: "hidden" });
-  await page.locator(".editor-instance .monaco-editor.focused").waitFor();
-}
-
-/** Runs a command by keys alone. */
-async function palette(page, title) {
-  await page.keyboard.press("F1");
-  const input = page.locator(".quick-input-widget input");
-  await input.waitFor();
-  await input.fill(`>${title}`);
-  await page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().waitFor();
-  await page.keyboard.press("Enter");
-  await page.locator(".quick-input-widget").waitFor({ state: "hidden" });
 }

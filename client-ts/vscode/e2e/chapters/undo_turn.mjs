@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
+import { open, palette } from "../by_keys.mjs";
 import { calls, says } from "../model.mjs";
 import { eventually, written } from "../stage.mjs";
 
@@ -69,30 +70,8 @@ export default async function undoTurn(stage) {
   // And the undo is taken back.
   await page.getByRole("button", { name: "Take the Undo Back" }).first().click();
   await dialog.getByText("Undo what the turn changed?").waitFor();
+  await dialog.getByRole("button", { name: "Undo", exact: true }).focus();
   await page.keyboard.press("Enter");
   assert.equal(await written(stage, "src/turn.rs", "FIFTEEN:"), `pub const MINE: u32 = 0;\n${after}`);
   say("a turn was undone beside text that was not saved, after it was shown what that does, and the undo was taken back");
-}
-
-/** Opens a file as a user does who has no mouse. */
-async function open({ page }, name) {
-  await page.keyboard.press("Control+p");
-  const input = page.locator(".quick-input-widget input");
-  await input.waitFor();
-  await input.fill(name);
-  await page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().waitFor();
-  await page.keyboard.press("Enter");
-  await page.locator(".quick-input-widget").waitFor({ state: "hidden" });
-  await page.locator(".editor-instance .monaco-editor.focused").waitFor();
-}
-
-/** Runs a command by keys alone. */
-async function palette(page, title) {
-  await page.keyboard.press("F1");
-  const input = page.locator(".quick-input-widget input");
-  await input.waitFor();
-  await input.fill(`>${title}`);
-  await page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().waitFor();
-  await page.keyboard.press("Enter");
-  await page.locator(".quick-input-widget").waitFor({ state: "hidden" });
 }

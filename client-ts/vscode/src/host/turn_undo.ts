@@ -11,7 +11,7 @@ type RevertedFile = Reverted["files"][number];
 export interface UndoPorts {
   /** Sends a request to the server. */
   ask(method: string, params: unknown): Promise<unknown>;
-  /** Asks in a dialog; the button that was pressed. */
+  /** Asks in a dialog; the button that was pressed. The first one has the focus. */
   confirm(question: string, detail: string, buttons: readonly string[]): Promise<string | undefined>;
   /** Says something, with a button or none; whether that was pressed. */
   say(sentence: string, button?: string): Promise<boolean>;
@@ -32,7 +32,8 @@ export async function undoTurn(ports: UndoPorts, sessionId: string, named?: numb
   }
   const lines = would.files.slice(0, MOST_NAMED).map(lineOf);
   if (would.files.length > MOST_NAMED) lines.push(`and ${would.files.length - MOST_NAMED} more.`);
-  const chosen = await ports.confirm("Undo what the turn changed?", lines.join("\n"), ["Undo", "Show the Changes"]);
+  // Whoever presses Enter without reading is shown the changes: the first button has the focus.
+  const chosen = await ports.confirm("Undo what the turn changed?", lines.join("\n"), ["Show the Changes", "Undo"]);
   if (chosen === "Show the Changes") return ports.show(turn);
   if (chosen !== "Undo") return;
   const done = await revert(ports, { sessionId, turn });

@@ -17,8 +17,9 @@ function undoing(files: readonly object[], answers: readonly (string | undefined
         return { turn, preview, files, ...(preview || files.length === 0 ? {} : { undo: turn + 10 }) };
       return { turn: 7, kind: "turn", running: false, files: [], uncovered: [], storage: { bytes: 0, budgetBytes: 1, maxAgeMs: 1 } };
     },
-    confirm: async (question: string, detail: string) => {
+    confirm: async (question: string, detail: string, buttons: readonly string[]) => {
       told.push([question, detail]);
+      expect(buttons[0]).not.toBe("Undo");
       return chosen.shift();
     },
     say: async (sentence: string, button?: string) => {

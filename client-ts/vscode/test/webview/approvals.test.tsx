@@ -916,6 +916,51 @@ describe("an edit of several changes", () => {
     ]);
   });
 
+  it("R002-45: what happens to a file as a whole is decided beside the changes of lines", async () => {
+    const subject: Subject = {
+      kind: "edit",
+      files: [
+        { filePath: "new.rs", oldPath: "old.rs", change: "rename", added: 1, removed: 1, diff: "@@ -1 +1 @@\n-a\n+b\n" },
+        { filePath: "gone.rs", change: "delete", added: 0, removed: 1, diff: "@@ -1 +0,0 @@\n-fn a() {}\n" },
+        { filePath: "logo.png", change: "modify", added: 0, removed: 0 },
+      ],
+    };
+    const of = (id: string, more: object = {}) => ({ id, oldStart: 0, oldLines: 0, newStart: 0, newLines: 0, content: "", state: "proposed", ...more });
+    const files = [
+      { ...PATCH.files[0], filePath: "new.rs", hunks: [of("h1", { part: "file", label: "is renamed from old.rs" }), of("h2", { part: "lines" })] },
+      { ...PATCH.files[0], filePath: "gone.rs", hunks: [of("h3", { part: "file", label: "is deleted" })] },
+      { ...PATCH.files[0], filePath: "logo.png", hunks: [of("h4", { part: "content", label: "gets other bytes" })] },
+    ];
+    const page = await openPage({
+      lanes: { chat: [ask(subject, { patchId: "pt" })] },
+      status: { methods },
+      answers: { "bb.patch.get": () => ({ patch: { ...PATCH, files } }), "bb.patch.decide": () => ({ patchId: "pt", files: [] }) },
+    });
+    await wait(page, () => expect(page.all(".hunk-buttons").length).toBe(4));
+    expect(page.all(".hunk-buttons").map((group) => group.getAttribute("aria-label"))).toEqual([
+      "Change 2 of 4",
+      "Change 1 of 4: is renamed from old.rs",
+      "Change 3 of 4: is deleted",
+      "Change 4 of 4: gets other bytes",
+    ]);
+    expect(texts(page, ".diff .code-keyword")).toEqual(["fn"]);
+    await calmly(async () => {
+      await press(page, "Accept", 0);
+      await press(page, "Reject", 1);
+      await press(page, "Reject", 2);
+      await press(page, "Accept", 3);
+      await press(page, "Accept 2 of 4 changes");
+    });
+    expect(page.asked("bb.patch.decide").map(({ hunks }) => hunks)).toEqual([
+      [
+        { id: "h1", accepted: false },
+        { id: "h2", accepted: true },
+        { id: "h3", accepted: false },
+        { id: "h4", accepted: true },
+      ],
+    ]);
+  });
+
   it("a change that is folded away can be rejected and not accepted", async () => {
     const long = `@@ -1 +1 @@\n-a\n+b\n@@ -30 +30,300 @@\n-c\n${"+d\n".repeat(300)}`;
     const subject: Subject = { kind: "edit", files: [{ filePath: "src/a.rs", change: "modify", added: 1, removed: 1, diff: long }] };

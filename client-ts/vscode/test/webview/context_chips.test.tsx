@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import type { Block } from "@breadboard-ls/sdk";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { METHODS, openPage, STATUS } from "./page";
 
 const chip = (id: string, kind: string, label: string, size: number) => ({ id, kind, label, bytes: size });
@@ -36,6 +36,36 @@ describe("what goes with the next prompt", () => {
     ]);
   });
 
+  it("R002-95 takes one line; what does not fit there and more notes are counted, and shown by one button", async () => {
+    const width = vi.spyOn(HTMLElement.prototype, "clientWidth", "get").mockReturnValue(200);
+    const size = vi.spyOn(HTMLElement.prototype, "offsetWidth", "get").mockReturnValue(90);
+    const left = vi.spyOn(HTMLElement.prototype, "offsetLeft", "get").mockImplementation(function (this: HTMLElement) {
+      const at = [...(this.parentElement?.children ?? [])].indexOf(this);
+      return this.tagName === "LI" ? at * 94 : 0;
+    });
+    try {
+      const page = await withChips([...CHIPS, chip("git", "git", "main", 10)], ["One is a secret.", "One is too large."]);
+      const more = () => page.one(".chips-more");
+      expect([more().textContent, more().getAttribute("aria-expanded"), page.all(".chip-notes li").length]).toEqual([
+        "+2 more, 1 note",
+        "false",
+        1,
+      ]);
+      // Each can be taken away all the same, by the keyboard too.
+      expect(shown(page)).toHaveLength(4);
+      await page.click(".chips-more");
+      expect([more().textContent, more().getAttribute("aria-expanded"), page.all(".chip-notes li").length]).toEqual([
+        "Show less",
+        "true",
+        2,
+      ]);
+      await page.click(".chips-more");
+      expect(more().textContent).toBe("+2 more, 1 note");
+    } finally {
+      for (const mock of [width, size, left]) mock.mockRestore();
+    }
+  });
+
   it("is taken away by its button for one prompt, and can be brought back", async () => {
     const page = await withChips();
     await page.click('[aria-label="Leave out: Problems 2 problems"]');
@@ -51,7 +81,8 @@ describe("what goes with the next prompt", () => {
 
   it("says what is left out, and is not there where there is nothing to say", async () => {
     const page = await withChips([], ["`.env` looks like a file of secrets, so nothing of it went with the prompt."]);
-    expect(page.one(".chip-note").textContent).toContain(".env");
+    expect(page.one(".chip-notes").textContent).toContain(".env");
+    expect(page.all(".context-chips")).toEqual([]);
     const bare = await withChips([]);
     expect(bare.all(".context-chips")).toEqual([]);
   });

@@ -815,7 +815,7 @@ describe("the connection", () => {
     await page.tell("bb/connection", { status: "error", sessionId: "s1", lastError: "Refused." });
     expect(page.one(".banner.error").textContent).toContain("The engine does not answer. Refused.");
     const ended = "The engine ended the session: failed.";
-    await page.tell("bb/connection", { status: "error", sessionId: "s1", lastError: ended });
+    await page.tell("bb/connection", { status: "error", sessionId: "s1", lastError: ended, cause: "session_ended" });
     expect(page.one(".banner.error").textContent?.trim()).toBe(ended);
     await page.tell("bb/connection", { status: "connected", sessionId: "s1" });
     expect(page.all(".banner")).toEqual([]);

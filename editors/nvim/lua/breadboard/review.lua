@@ -1,19 +1,23 @@
---- An edit that waits, reviewed in the buffers of its files: what goes is marked where it stands, what comes stands below it
---- as virtual lines, and keys decide. Owns these marks and keys, one edit at a time, and takes all of them back when it was
---- answered, by whomever, or left. Writes nothing: the server does, once all of it is decided and sent.
+--- An edit that waits, reviewed in the buffers of its files, where marks show it and keys decide. Owns what was chosen, one edit at
+--- a time, and takes all of it back when it was answered, by whomever, or left. Writes nothing: the server does, once all of it
+--- is decided and sent.
 
+local choices = require('breadboard.review_choices')
 local client = require('breadboard.client')
+local code_window = require('breadboard.code_window')
 local diff = require('breadboard.diff')
-local float = require('breadboard.float')
 local hunk_place = require('breadboard.hunk_place')
 local hunks = require('breadboard.hunks')
+local keys = require('breadboard.review_keys')
 local looks = require('breadboard.looks')
+local marks = require('breadboard.review_marks')
 local sessions = require('breadboard.sessions')
 local store = require('breadboard.store')
+local tall_change = require('breadboard.tall_change')
+local waiting_edits = require('breadboard.waiting_edits')
 
 local M = {}
 
-local space = vim.api.nvim_create_namespace('breadboard.review')
 local group = vim.api.nvim_create_augroup('breadboard_review', { clear = true })
 
 ---@class breadboard.ReviewFile
@@ -37,147 +41,14 @@ local group = vim.api.nvim_create_augroup('breadboard_review', { clear = true })
 ---@type breadboard.Review?
 local review
 
-local HELP = {
-  { ']h', 'the next change' },
-  { '[h', 'the change before' },
-  { 'ghy', 'accept this change' },
-  { 'ghn', 'reject it' },
-  { 'ghu', 'decide anew on it' },
-  { 'gha', 'accept all further changes of the file' },
-  { 'ghd', 'reject all further changes of the file' },
-  { 'ghv', 'view the file side by side, in a tab of its own' },
-  { 'gh<CR>', 'send what was decided; the files are changed then' },
-  { 'ghq', 'leave the edit waiting' },
-  { 'gh?', 'show this list' },
-}
-
 ---@param text string
 local function say(text)
   vim.api.nvim_echo({ { text, 'WarningMsg' } }, false, {})
 end
 
----@return integer left, integer accepted
-local function counts()
-  local left, accepted = 0, 0
-  for _, id in ipairs(review.all) do
-    left = left + (review.choices[id] == nil and 1 or 0)
-    accepted = accepted + (review.choices[id] and 1 or 0)
-  end
-  return left, accepted
-end
-
---- What sending does, in words.
----@return string
-local function sending()
-  local left, accepted = counts()
-  local all = #review.all
-  if left > 0 then
-    return ('%d of %d changes to decide'):format(left, all)
-  elseif accepted == 0 then
-    return all == 1 and 'reject the change' or ('reject all %d changes'):format(all)
-  elseif accepted == all then
-    return all == 1 and 'accept the change' or ('accept all %d changes'):format(all)
-  end
-  return ('accept %d of %d changes'):format(accepted, all)
-end
-
----@param id string
----@return integer
-local function number_of(id)
-  for number, one in ipairs(review.all) do
-    if one == id then
-      return number
-    end
-  end
-  return 0
-end
-
---- The line above a change.
----@param one breadboard.Placed
----@return table[] chunks
-local function head(one)
-  local choice = review.choices[one.id]
-  local state = choice == nil and 'ghy accepts, ghn rejects' or (choice and 'accepted' or 'rejected') .. ', ghu decides anew'
-  if choice == nil and not one.fits then
-    state = 'the file has changed here, so it does not fit; ghn rejects'
-  end
-  return {
-    { ('── change %d of %d: '):format(number_of(one.id), #review.all), 'BreadBoardHead' },
-    { state, one.fits and 'BreadBoardHead' or 'BreadBoardAsk' },
-    { ' (]h next, gh? all keys)', 'BreadBoardHead' },
-  }
-end
-
----@param sign string
----@param text string
----@param highlight string
----@return table[] chunks
-local function virtual(sign, text, highlight)
-  -- Filled up, so that its colour reaches as far as that of a line of the buffer.
-  local width = math.max(0, vim.o.columns - vim.api.nvim_strwidth(text) - 2)
-  return { { sign .. ' ' .. text .. (' '):rep(width), highlight } }
-end
-
----@param buffer integer
----@param row integer before which it stands; one behind the last line means below it
----@param lines table[]
-local function put(buffer, row, lines)
-  local last = vim.api.nvim_buf_line_count(buffer)
-  local above = row == 0
-  vim.api.nvim_buf_set_extmark(buffer, space, above and 0 or math.min(row, last) - 1, 0, {
-    virt_lines = lines,
-    virt_lines_above = above,
-    -- Of two at one place, what goes is told before what comes.
-    priority = 100,
-  })
-end
-
----@param of breadboard.ReviewFile
-local function draw(of)
-  if not vim.api.nvim_buf_is_loaded(of.buffer) then
-    return
-  end
-  vim.api.nvim_buf_clear_namespace(of.buffer, space, 0, -1)
-  of.placed = hunk_place.place(vim.api.nvim_buf_get_lines(of.buffer, 0, -1, false), of.file.hunks)
-  for _, one in ipairs(of.placed) do
-    local choice = review.choices[one.id]
-    local goes = choice == true and 'BreadBoardSettled' or 'DiffDelete'
-    local comes = choice == false and 'BreadBoardSettled' or 'DiffAdd'
-    if not one.fits then
-      local lines = { head(one) }
-      for _, text in ipairs(one.old) do
-        table.insert(lines, virtual('-', text, goes))
-      end
-      for _, text in ipairs(one.new) do
-        table.insert(lines, virtual('+', text, comes))
-      end
-      put(of.buffer, one.first, lines)
-    else
-      local begins = { [one.first] = { head(one) } }
-      for row, texts in pairs(one.added) do
-        begins[row] = begins[row] or {}
-        for _, text in ipairs(texts) do
-          table.insert(begins[row], virtual('+', text, comes))
-        end
-      end
-      for _, row in ipairs(one.removed) do
-        vim.api.nvim_buf_set_extmark(of.buffer, space, row, 0, {
-          line_hl_group = goes,
-          sign_text = '-',
-          sign_hl_group = 'DiffDelete',
-          priority = 100,
-        })
-      end
-      for row, lines in pairs(begins) do
-        put(of.buffer, row, lines)
-      end
-    end
-  end
-end
-
 local function draw_all()
   for _, of in ipairs(review and review.files or {}) do
-    draw(of)
+    marks.draw(review, of)
   end
 end
 
@@ -218,35 +89,12 @@ local function at_cursor(of)
   return of.placed[#of.placed]
 end
 
----@param one breadboard.Placed
----@return integer
-local function height(one)
-  return 1 + #one.old + #one.new
-end
-
---- Puts a change on the screen, its head at the top where all of it is much.
----@param of breadboard.ReviewFile
----@param one breadboard.Placed
-local function show(of, one)
-  if vim.api.nvim_get_current_buf() ~= of.buffer then
-    vim.api.nvim_win_set_buf(0, of.buffer)
-  end
-  local count = vim.api.nvim_buf_line_count(of.buffer)
-  local row = math.max(1, math.min(one.first + 1, count))
-  vim.api.nvim_win_set_cursor(0, { row, 0 })
-  vim.cmd('normal! zv')
-  local room = vim.api.nvim_win_get_height(0)
-  local top = math.max(1, row - math.max(0, math.floor((room - height(one)) / 2)))
-  -- What stands above a line is part of the screen only when it is asked for.
-  vim.fn.winrestview({ topline = top, topfill = top == row and 1 + (one.removed[1] == one.first and 0 or #one.new) or 0 })
-end
-
 ---@param id string
 local function go_to(id)
   for _, of in ipairs(review.files) do
     for _, one in ipairs(of.placed) do
       if one.id == id then
-        show(of, one)
+        marks.show(of, one)
         return
       end
     end
@@ -258,14 +106,14 @@ local function move(by)
   local of = here()
   local one = of and at_cursor(of)
   if one then
-    go_to(review.all[(number_of(one.id) - 1 + by) % #review.all + 1])
+    go_to(review.all[(choices.number_of(review, one.id) - 1 + by) % #review.all + 1])
   end
 end
 
 --- On to the next change that is to be decided; where all are, what can be done now.
 ---@param id string
 local function go_on(id)
-  local from = number_of(id)
+  local from = choices.number_of(review, id)
   for step = 1, #review.all do
     local next_id = review.all[(from - 1 + step) % #review.all + 1]
     if review.choices[next_id] == nil then
@@ -273,42 +121,21 @@ local function go_on(id)
       return
     end
   end
-  say(('All is decided. gh<CR>: %s.'):format(sending()))
+  say(('All is decided. gh<CR>: %s.'):format(choices.sending(review)))
 end
 
---- A change that is taller than the window is read to its end in one of its own, and accepted there.
+--- A change that is taller than the window is decided where it is read to its end.
 ---@param one breadboard.Placed
 local function read_tall(one)
   local of = assert(here())
-  local lines = { ('%s, change %d of %d'):format(of.path, number_of(one.id), #review.all) }
-  for _, hunk in ipairs(of.file.hunks) do
-    if hunk.id == one.id then
-      vim.list_extend(lines, vim.split((hunk.content:gsub('\n$', '')), '\n', { plain = true }))
+  local title = ('%s, change %d of %d'):format(of.path, choices.number_of(review, one.id), #review.all)
+  tall_change.read(title, of.file.hunks, one.id, function(accepted)
+    if review then
+      review.choices[one.id] = accepted
+      draw_all()
+      go_on(one.id)
     end
-  end
-  local content = #lines
-  vim.list_extend(lines, { '', '[y] Accept', '[n] Reject', '[q] Leave it undecided' })
-  local shown = float.open('A tall change', lines, {
-    filetype = 'diff',
-    enter = true,
-    enter_tall = 'A tall change: read to the end, then answer',
-  })
-  local function on(key, accepted)
-    vim.keymap.set('n', key, function()
-      if accepted and vim.fn.line('w$', shown.window) < content then
-        say('Read it to the end first (G).')
-        return
-      end
-      shown.close()
-      if review then
-        review.choices[one.id] = accepted
-        draw_all()
-        go_on(one.id)
-      end
-    end, { buffer = shown.buffer, nowait = true, desc = 'BreadBoard: decide on this change' })
-  end
-  on('y', true)
-  on('n', false)
+  end)
 end
 
 --- Whether a change may be accepted now; where not, why is said, or all of it shown.
@@ -318,7 +145,7 @@ local function may_accept(one)
   if not one.fits then
     say('The file has changed where this belongs; undo that, or reject the change.')
     return false
-  elseif height(one) > vim.api.nvim_win_get_height(0) - 1 then
+  elseif marks.height(one) > vim.api.nvim_win_get_height(0) - 1 then
     read_tall(one)
     return false
   end
@@ -357,7 +184,7 @@ local function decide_rest(choice)
   for _, one in ipairs(of.placed) do
     begun = begun or one.id == from.id
     if begun and review.choices[one.id] == nil then
-      if choice and (not one.fits or height(one) > vim.api.nvim_win_get_height(0) - 1) then
+      if choice and (not one.fits or marks.height(one) > vim.api.nvim_win_get_height(0) - 1) then
         go_to(one.id)
         may_accept(one)
         return
@@ -370,7 +197,7 @@ local function decide_rest(choice)
 end
 
 local function send()
-  local left = counts()
+  local left = choices.counts(review)
   if left > 0 then
     for _, id in ipairs(review.all) do
       if review.choices[id] == nil then
@@ -378,7 +205,7 @@ local function send()
         break
       end
     end
-    say(('%s first.'):format(sending()))
+    say(('%s first.'):format(choices.sending(review)))
     return
   end
   local of = review
@@ -398,13 +225,6 @@ local function view()
       table.insert(mine.tabs, vim.api.nvim_get_current_tabpage())
     end)
   end
-end
-
-local function help()
-  local lines = vim.tbl_map(function(key)
-    return ('%-7s %s'):format(key[1], key[2])
-  end, HELP)
-  float.open('Review', lines, { enter = true })
 end
 
 local KEYS = {
@@ -434,24 +254,20 @@ local KEYS = {
   ghq = function()
     M.close()
   end,
-  ['gh?'] = help,
+  ['gh?'] = keys.help,
 }
 
 ---@param of breadboard.ReviewFile
 local function map(of)
-  vim.api.nvim_buf_call(of.buffer, function()
-    for key, act in pairs(KEYS) do
-      local before = vim.fn.maparg(key, 'n', false, true)
-      if before.buffer == 1 then
-        table.insert(of.saved, before)
+  local acts = {}
+  for key, act in pairs(KEYS) do
+    acts[key] = function()
+      if review then
+        act()
       end
-      vim.keymap.set('n', key, function()
-        if review then
-          act()
-        end
-      end, { buffer = of.buffer, desc = 'BreadBoard: review of a proposed edit' })
     end
-  end)
+  end
+  of.saved = keys.set(of.buffer, acts)
 end
 
 ---@param of breadboard.ReviewFile
@@ -459,15 +275,8 @@ local function unmap(of)
   if not vim.api.nvim_buf_is_loaded(of.buffer) then
     return
   end
-  vim.api.nvim_buf_clear_namespace(of.buffer, space, 0, -1)
-  for key in pairs(KEYS) do
-    pcall(vim.keymap.del, 'n', key, { buffer = of.buffer })
-  end
-  vim.api.nvim_buf_call(of.buffer, function()
-    for _, before in ipairs(of.saved) do
-      vim.fn.mapset('n', false, before)
-    end
-  end)
+  marks.clear(of.buffer)
+  keys.unset(of.buffer, KEYS, of.saved)
   -- One that was made for a file which was not made after all.
   local is_empty = not vim.bo[of.buffer].modified and not vim.uv.fs_stat(of.path)
   if of.made and is_empty and vim.api.nvim_buf_line_count(of.buffer) == 1 then
@@ -497,29 +306,6 @@ function M.current()
   return review
 end
 
---- A window for code: the last one, or one beside the chat.
-local function leave_chat()
-  if vim.api.nvim_win_get_config(0).relative ~= '' then
-    vim.cmd('wincmd p')
-  end
-  local function is_ours()
-    local filetype = vim.bo.filetype
-    return filetype == 'breadboard' or filetype == 'breadboard-prompt' or vim.bo.buftype ~= ''
-  end
-  if is_ours() then
-    vim.cmd('wincmd p')
-  end
-  if is_ours() then
-    for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-      vim.api.nvim_set_current_win(window)
-      if not is_ours() and vim.api.nvim_win_get_config(window).relative == '' then
-        return
-      end
-    end
-    vim.cmd('topleft vertical new')
-  end
-end
-
 ---@param session string
 ---@param permission table
 ---@param patch table
@@ -529,15 +315,14 @@ local function begin(session, permission, patch)
   local root = client.root() or vim.fn.getcwd()
   review =
     { session = session, permission = permission, patch = patch, choices = {}, all = {}, files = {}, tabs = {}, due = false }
-  leave_chat()
+  code_window.enter()
   for _, file in ipairs(patch.files) do
     local path = root .. '/' .. hunk_place.reveal(file.filePath)
     local known = vim.fn.bufnr(vim.fn.fnameescape(path)) ~= -1
     local buffer = vim.fn.bufadd(path)
     vim.fn.bufload(buffer)
     vim.bo[buffer].buflisted = true
-    local of = { file = file, path = file.filePath, buffer = buffer, made = not known, placed = {}, saved = {} }
-    of.path = path
+    local of = { file = file, path = path, buffer = buffer, made = not known, placed = {}, saved = {} }
     table.insert(review.files, of)
     for _, hunk in ipairs(file.hunks) do
       table.insert(review.all, hunk.id)
@@ -591,26 +376,7 @@ end
 
 --- Reviews the edit that waits, or the one that is picked.
 function M.choose()
-  local waiting = vim.tbl_filter(function(one)
-    return hunks.count(one.block.permission) > 0
-  end, store.all_pending())
-  local function open(one)
-    if one then
-      M.open(one.session, one.block.permission)
-    end
-  end
-  if #waiting == 0 then
-    store.say(nil, 'info', 'No proposed edit waits that can be decided change by change.')
-  elseif #waiting == 1 then
-    open(waiting[1])
-  else
-    vim.ui.select(waiting, {
-      prompt = 'Which one?',
-      format_item = function(one)
-        return vim.split(one.block.permission.title, '\n')[1]
-      end,
-    }, open)
-  end
+  waiting_edits.choose(M.open)
 end
 
 --- Ends the review of what waits no more.

@@ -458,6 +458,9 @@ export type ConflictSides = {
   wanted: string;
 };
 
+/** Why a connection is down. */
+export type ConnectionCause = "session_ended";
+
 /** State of a connection. */
 export type ConnectionStatus = "connecting" | "connected" | "error";
 
@@ -2966,6 +2969,8 @@ export type ConnectionParams = {
   retryCount?: number | null;
   /** One sentence. */
   lastError?: string | null;
+  /** Why it is down, where there is more to say than that the engine does not answer. */
+  cause?: ConnectionCause | null;
   /** True when events are missing. */
   gapDetected?: boolean | null;
   /** What a reconnect could restore. */

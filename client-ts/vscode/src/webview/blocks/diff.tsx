@@ -1,10 +1,14 @@
-/** A unified diff, coloured by line. Owns its drawing; the text is the server's. */
+/** A unified diff, coloured by line, and by language where its file is known. Owns its drawing; the text is the server's. */
 import type { ComponentChild } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { type Colours, coloursOf } from "./code_colours";
 import { TheRest } from "./the_rest";
 
 /** Lines that are drawn at first: more than a person reads in a card. */
 export const FIRST_LINES = 200;
+
+/** Lines that are coloured by language: who reads more than these searches. */
+const COLOURED = 2_000;
 
 /** The mark of a carriage return, as the server shows one. */
 const RETURN = "␍";
@@ -23,13 +27,15 @@ export function linesOf(text: string): readonly string[] {
 interface DiffProps {
   readonly text: string;
   readonly label: string;
+  /** The file that it changes, where it is one. */
+  readonly path?: string | undefined;
   /** Whether all of it is drawn, where somebody else keeps count of that. */
   readonly fold?: { readonly open: boolean; readonly onOpen: () => void } | undefined;
   /** What stands below each change: by its place, and whether some of it is folded away. */
   readonly below?: ((hunk: number, folded: boolean) => ComponentChild) | undefined;
 }
 
-export function Diff({ text, label, fold, below }: DiffProps) {
+export function Diff({ text, label, path, fold, below }: DiffProps) {
   const [opened, setOpened] = useState(false);
   const all = fold?.open ?? opened;
   const pressed = useRef(false);
@@ -39,6 +45,7 @@ export function Diff({ text, label, fold, below }: DiffProps) {
   const lines = drawnOf(read, kinds);
   const shown = all ? lines : lines.slice(0, FIRST_LINES);
   const hidden = lines.length - shown.length;
+  const colours = useMemo(() => (path === undefined ? undefined : coloursOf(path)), [path]);
   // The button that had the focus is gone.
   useLayoutEffect(() => {
     if (all && pressed.current) pre.current?.focus({ preventScroll: true });
@@ -55,7 +62,7 @@ export function Diff({ text, label, fold, below }: DiffProps) {
           <pre ref={at === 0 ? pre : undefined} tabindex={0} aria-label={hunk === undefined ? label : `${label}, change ${hunk + 1}`}>
             {shown.slice(from, to).map((line, nth) => (
               <span key={nth} class={`line ${kinds[from + nth]}`}>
-                {line}
+                {from + nth < COLOURED ? drawn(line, kinds[from + nth], colours) : line}
                 {"\n"}
               </span>
             ))}
@@ -66,6 +73,21 @@ export function Diff({ text, label, fold, below }: DiffProps) {
       <TheRest of={lines.length} hidden={hidden} noun={["line", "lines"]} onAll={open} />
     </div>
   );
+}
+
+/** A line with what its language has in it; its mark stands before that. */
+function drawn(line: string, kind: LineKind | undefined, colours: Colours | undefined): ComponentChild {
+  if (colours === undefined || kind === undefined || kind === "hunk" || kind === "head" || line.startsWith("\\")) return line;
+  return [
+    line.slice(0, 1),
+    ...colours(line.slice(1)).map(({ text, kind: of }, at) =>
+      of === undefined ? text : (
+        <span key={at} class={`code-${of}`}>
+          {text}
+        </span>
+      ),
+    ),
+  ];
 }
 
 interface DiffPart {

@@ -12,12 +12,15 @@ import { useModel } from "../model/context";
 import { kindsOf, linesOf } from "./diff";
 import { Icon } from "./icon";
 
-/** How many changes an edit has. */
+/** How many changes an edit has: of lines, and of files as a whole. */
 export function countHunks(subject: Subject, patch: BlockOf<"patch"> | undefined): number {
   if (subject.kind !== "edit" || subject.unknown === true) return 0;
-  const diffs = subject.files.flatMap(({ diff }) => (diff == null ? [] : [diff]));
-  const texts = diffs.length > 0 || patch?.diff == null ? diffs : [patch.diff];
-  return texts.reduce((sum, text) => sum + hunksIn(text), 0);
+  if (patch?.diff != null && subject.files.every(({ diff }) => diff == null)) return hunksIn(patch.diff);
+  return subject.files.reduce((sum, { diff, oldPath }) => {
+    const ofLines = hunksIn(diff);
+    // A file that gets another path does so apart from its lines; one without lines is a change all the same.
+    return sum + Math.max(1, ofLines + (oldPath == null ? 0 : 1));
+  }, 0);
 }
 
 function hunksIn(diff: string | null | undefined): number {
@@ -31,6 +34,8 @@ export interface HunkChoices {
   readonly accepted: number;
   /** What stands below a change: the file and the change by their places, and whether some of it is folded away. */
   below(file: number, hunk: number, folded: boolean): ComponentChild;
+  /** What stands below a file for what happens to it as a whole: it goes, gets another path or mode, or is no text. */
+  whole(file: number, folded: boolean): ComponentChild;
   /** Sends what was chosen of each. */
   send(): Promise<void>;
   /** Forgets what was chosen. */
@@ -58,25 +63,33 @@ export function useHunks(permission: Permission, subject: Subject, enabled: bool
     return undefined;
 
   const chosen = model.asks.chosen.value.get(patchId) ?? new Map<string, boolean>();
-  const files = patch.files.map(({ hunks }) => hunks.map(({ id }) => id));
-  const ids = files.flat();
+  const files = patch.files.map(partsOf);
+  const ids = patch.files.flatMap(({ hunks }) => hunks.map(({ id }) => id));
+  const buttons = ({ id, label }: Hunk, folded: boolean) => {
+    const number = `Change ${ids.indexOf(id) + 1} of ${ids.length}`;
+    return (
+      <HunkButtons
+        key={id}
+        name={label == null ? number : `${number}: ${label}`}
+        chosen={chosen.get(id)}
+        folded={folded}
+        choose={(accept) => model.asks.choose(patchId, id, chosen.get(id) === accept ? undefined : accept)}
+        show={() => void model.editor("editor.review", { sessionId: patch.sessionId, patchId, hunkId: id })}
+      />
+    );
+  };
   return {
     all: ids.length,
     left: ids.filter((id) => !chosen.has(id)).length,
     accepted: ids.filter((id) => chosen.get(id) === true).length,
     below: (file, hunk, folded) => {
-      const id = files[file]?.[hunk];
-      if (id === undefined) return null;
-      const name = `Change ${ids.indexOf(id) + 1} of ${ids.length}`;
-      return (
-        <HunkButtons
-          name={name}
-          chosen={chosen.get(id)}
-          folded={folded}
-          choose={(accept) => model.asks.choose(patchId, id, chosen.get(id) === accept ? undefined : accept)}
-          show={() => void model.editor("editor.review", { sessionId: patch.sessionId, patchId, hunkId: id })}
-        />
-      );
+      const of = files[file]?.lines[hunk];
+      return of === undefined ? null : buttons(of, folded);
+    },
+    whole: (file, folded) => {
+      const { lines, whole } = files[file] ?? { lines: [], whole: [] };
+      // Where there are changes of lines, those are what is folded away.
+      return whole.map((of) => buttons(of, folded && lines.length === 0));
     },
     send: () => model.asks.decideHunks(patch, new Map(ids.map((id) => [id, chosen.get(id) === true]))),
     clear: () => {
@@ -85,12 +98,23 @@ export function useHunks(permission: Permission, subject: Subject, enabled: bool
   };
 }
 
+type Hunk = Patch["files"][number]["hunks"][number];
+
+/** The changes of a file: those of its lines, and what happens to it as a whole. */
+function partsOf({ hunks }: Patch["files"][number]): { readonly lines: readonly Hunk[]; readonly whole: readonly Hunk[] } {
+  const isOfLines = ({ part }: Hunk): boolean => part == null || part === "lines";
+  return { lines: hunks.filter(isOfLines), whole: hunks.filter((hunk) => !isOfLines(hunk)) };
+}
+
 /** Whether the card draws the changes that the server decides on, each in its place. */
 function fits(patch: Patch, subject: Subject): boolean {
   if (subject.kind !== "edit" || subject.files.length !== patch.files.length) return false;
-  return patch.files.every(({ filePath, hunks }, at) => {
+  return patch.files.every((file, at) => {
     const drawn = subject.files[at];
-    return drawn?.filePath === filePath && hunksIn(drawn.diff) === hunks.length;
+    const { lines, whole } = partsOf(file);
+    if (drawn?.filePath !== file.filePath) return false;
+    // The lines of a file that goes are drawn, and go with it.
+    return lines.length === hunksIn(drawn.diff) || (lines.length === 0 && whole.length > 0);
   });
 }
 

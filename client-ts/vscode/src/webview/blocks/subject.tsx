@@ -9,7 +9,7 @@ import { useModel } from "../model/context";
 import { fileOf } from "../places";
 import { Arguments, Lines } from "./arguments";
 import { Compare, Counts } from "./changed_files";
-import { Diff } from "./diff";
+import { Diff, FIRST_LINES, linesOf } from "./diff";
 import { FIRST_FILES, type Folds, isDrawnByPatch } from "./folds";
 import type { HunkChoices } from "./hunk_choice";
 import { Icon } from "./icon";
@@ -144,6 +144,7 @@ interface FileProps {
 }
 
 function File({ file, at, patchId, folds, hunks }: FileProps) {
+  const folded = linesOf(file.diff ?? "").length > FIRST_LINES && !folds.isOpen(`file ${at}`);
   const { roots } = useModel().standing.host.value;
   const path = file.root == null ? file.filePath : `${file.root}/${file.filePath}`;
   return (
@@ -162,10 +163,12 @@ function File({ file, at, patchId, folds, hunks }: FileProps) {
         <Diff
           text={file.diff}
           label={`What would change in ${path}`}
+          path={file.filePath}
           fold={{ open: folds.isOpen(`file ${at}`), onOpen: () => folds.open(`file ${at}`) }}
           below={hunks && ((hunk, folded) => hunks.below(at, hunk, folded))}
         />
       )}
+      {hunks?.whole(at, folded)}
       {file.truncated === true && <p class="hint">This is not all of the change.</p>}
     </li>
   );

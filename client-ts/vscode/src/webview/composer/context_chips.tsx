@@ -1,5 +1,9 @@
-/** What goes with the next prompt, each with a button that takes it away. */
-import { useEffect, useRef } from "preact/hooks";
+/**
+ * What goes with the next prompt, each with a button that takes it away.
+ *
+ * Owns that it takes one line until somebody wants to see all of it, and that what does not fit there is counted.
+ */
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, IconButton } from "../blocks/icon";
 import { bytes } from "../blocks/tool_card";
 import { useModel } from "../model/context";
@@ -45,7 +49,20 @@ export function ContextChips() {
   const matters = (text.match(/(^|\s)@\S+/g) ?? []).join(" ") + (/^\s*\/\w+/.exec(text)?.[0] ?? "");
   const { tabs, standing } = useModel();
   useEffect(() => nextContext.changed(), [matters, tabs.frontId.value, standing.booted.value]);
-  if (chips.length === 0 && taken.size === 0 && nextContext.notes.value.length === 0) return null;
+  const notes = nextContext.notes.value;
+  const [open, setOpen] = useState(false);
+  const [beyond, setBeyond] = useState(0);
+  useLayoutEffect(() => {
+    const line = list.current;
+    if (line === null) return undefined;
+    const count = (): void => setBeyond(beyondTheLine(line));
+    count();
+    if (typeof ResizeObserver === "undefined") return undefined;
+    const observer = new ResizeObserver(count);
+    observer.observe(line);
+    return () => observer.disconnect();
+  }, [chips, taken.size, open]);
+  if (chips.length === 0 && taken.size === 0 && notes.length === 0) return null;
   /** The next button has the focus then, so that the keyboard goes on. */
   const takeAway = (id: string, at: number): void => {
     nextContext.takeAway(id);
@@ -54,31 +71,60 @@ export function ContextChips() {
       buttons[Math.min(at, buttons.length - 1)]?.focus();
     });
   };
+  const more = moreWords(open ? 0 : beyond, open ? 0 : Math.max(0, notes.length - 1));
   return (
-    <ul class="context-chips" ref={list} aria-label="Goes with the prompt">
-      {chips.map(({ id, kind, label, bytes: size }, at) => (
-        <li key={id} title={size > 0 ? `${WORDS[kind] ?? kind}, ${bytes(size)}` : (WORDS[kind] ?? kind)}>
-          <Icon name={ICONS[kind] ?? "file"} /> <span class="chip-label">{label}</span>{" "}
-          {size > 0 && <span class="hint">{bytes(size)}</span>}
-          <IconButton
-            icon="close"
-            label={`Leave out: ${WORDS[kind] ?? kind} ${label}`}
-            onClick={() => takeAway(id, at)}
-          />
-        </li>
-      ))}
-      {taken.size > 0 && (
-        <li class="chips-back">
-          <button type="button" class="link" onClick={() => nextContext.bringBack()}>
-            {taken.size === 1 ? "Bring back what was left out" : `Bring back the ${taken.size} left out`}
-          </button>
-        </li>
+    <div class={`context-line${open ? " open" : ""}`}>
+      {(chips.length > 0 || taken.size > 0) && (
+        <ul class="context-chips" ref={list} aria-label="Goes with the prompt">
+          {chips.map(({ id, kind, label, bytes: size }, at) => (
+            <li key={id} title={[WORDS[kind] ?? kind, label, ...(size > 0 ? [bytes(size)] : [])].join(", ")}>
+              <Icon name={ICONS[kind] ?? "file"} /> <span class="chip-label">{label}</span>{" "}
+              {size > 0 && <span class="hint size">{bytes(size)}</span>}
+              <IconButton
+                icon="close"
+                label={`Leave out: ${WORDS[kind] ?? kind} ${label}`}
+                onClick={() => takeAway(id, at)}
+              />
+            </li>
+          ))}
+          {taken.size > 0 && (
+            <li class="chips-back">
+              <button type="button" class="link" onClick={() => nextContext.bringBack()}>
+                {taken.size === 1 ? "Bring back what was left out" : `Bring back the ${taken.size} left out`}
+              </button>
+            </li>
+          )}
+        </ul>
       )}
-      {nextContext.notes.value.map((note) => (
-        <li key={note} class="chip-note hint">
-          {note}
-        </li>
-      ))}
-    </ul>
+      {(open || more !== undefined) && (
+        <button type="button" class="link chips-more" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? "Show less" : more}
+        </button>
+      )}
+      {notes.length > 0 && (
+        <ul class="chip-notes hint" aria-label="Left out">
+          {(open ? notes : notes.slice(0, 1)).map((note) => (
+            <li key={note} title={note}>
+              {note}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
   );
+}
+
+/** How many of the line do not fit into it. */
+function beyondTheLine(line: HTMLElement): number {
+  const room = line.clientWidth;
+  return [...line.children].filter((chip) => {
+    const { offsetLeft, offsetWidth } = chip as HTMLElement;
+    return offsetLeft - line.offsetLeft + offsetWidth > room + 1;
+  }).length;
+}
+
+function moreWords(chips: number, notes: number): string | undefined {
+  const left = notes === 1 ? "1 note" : `${notes} notes`;
+  if (chips > 0) return notes > 0 ? `+${chips} more, ${left}` : `+${chips} more`;
+  return notes > 0 ? `+${left}` : undefined;
 }

@@ -77,7 +77,7 @@ export function Banners() {
       )}
       {link?.status === "error" && agent == null && (
         <Banner tone="error" icon="debug-disconnect">
-          <EngineError why={link.lastError ?? ""} />
+          <EngineError why={link.lastError ?? ""} answered={link.cause === "session_ended"} />
         </Banner>
       )}
       {active?.exited.value === true && agent != null && (
@@ -131,10 +131,10 @@ export function Banners() {
 }
 
 /** What the engine said last: where it ended the session itself, it did answer. */
-function EngineError({ why }: { why: string }) {
+function EngineError({ why, answered }: { why: string; answered: boolean }) {
   return (
     <>
-      {!/\bended the session\b/.test(why) && "The engine does not answer. "}
+      {!answered && "The engine does not answer. "}
       <Words text={why} /> <Remedies reason={why} />
     </>
   );
