@@ -79,6 +79,8 @@ pub(crate) enum Command {
     Completions(CompletionsArgs),
     /// Write the JSON schemas of the wire.
     Schema(SchemaArgs),
+    /// Serve workspaces to several clients at once, over HTTP and WebSocket (the desktop host).
+    Engine(super::engine_args::EngineArgs),
     /// Serve the wire of an engine without the engine, to build and test a client against.
     Simulate(super::simulate_args::SimulateArgs),
     /// Stand over a program and end what it leaves running; the server starts it.
@@ -316,6 +318,18 @@ pub(crate) struct GuardArgs {
 pub struct ServeOptions {
     /// The strongest layer of the settings.
     pub overrides: Overrides,
+    /// Whom it serves.
+    pub serving: Serving,
+}
+
+/// Whom a server serves.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Serving {
+    /// One editor on stdin and stdout.
+    #[default]
+    Stdio,
+    /// Clients over HTTP and WebSocket.
+    Desktop(super::engine_args::DesktopOptions),
 }
 
 /// The layer that flags and environment make. Flags win over environment; an empty variable counts as absent.

@@ -29,6 +29,7 @@ mod configuration;
 mod context;
 mod create_spec;
 mod delivery;
+mod desktop_host;
 mod diffs;
 mod disk;
 mod doctor;
