@@ -99,7 +99,7 @@ fn r002_12_only_folders_that_the_host_was_started_with_are_registered() {
 }
 
 #[test]
-fn r002_15_16_17_18_the_policy_is_merged_and_checked_and_an_index_that_is_not_there_is_not_built() {
+fn r002_15_the_policy_is_merged_and_checked_and_an_index_that_is_not_there_is_not_built() {
     let model = Model::start(Vec::new());
     let host = Host::of(&model);
     let policy = format!("/v1/workspaces/{}/policy", host.workspace_id());
