@@ -12,7 +12,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, watch};
 
 use crate::app::inbox::{ENGINE_BOUND, Event, Inbox, Reply};
-use crate::cli::engine_args::DesktopOptions;
+use crate::cli::desktop_options::DesktopOptions;
 use crate::domain::policy::redact::Redactor;
 use crate::front::desktop::{
     DesktopHost, Gate, HostToken, HostedFolder, ListenOptions, open_listener, read_or_make, serve_until,

@@ -10,6 +10,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use crate::protocol::desktop::refusal::{DesktopRefusal, RefusalBody, RefusalCode};
 
@@ -17,27 +18,27 @@ use crate::protocol::desktop::refusal::{DesktopRefusal, RefusalBody, RefusalCode
 pub(super) const BODY_BYTES: usize = 1 << 20;
 
 /// The answer of a route.
-pub(super) type Answered<T> = Result<Given<T>, Refused>;
+pub(super) type RouteAnswer<T> = Result<OkBody<T>, RouteRefusal>;
 
 /// A body, with status 200.
-pub(super) struct Given<T>(pub(super) T);
+pub(super) struct OkBody<T>(pub(super) T);
 
 /// A refusal, with the status of its code.
-pub(super) struct Refused(pub(super) DesktopRefusal);
+pub(super) struct RouteRefusal(pub(super) DesktopRefusal);
 
-impl From<DesktopRefusal> for Refused {
+impl From<DesktopRefusal> for RouteRefusal {
     fn from(refusal: DesktopRefusal) -> Self {
         Self(refusal)
     }
 }
 
-impl<T: Serialize> IntoResponse for Given<T> {
+impl<T: Serialize> IntoResponse for OkBody<T> {
     fn into_response(self) -> Response {
         json(StatusCode::OK, &self.0)
     }
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for RouteRefusal {
     fn into_response(self) -> Response {
         let code = self.0.code;
         let status = StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -70,9 +71,9 @@ fn json(status: StatusCode, body: &impl Serialize) -> Response {
 pub(super) struct JsonBody<T>(pub(super) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
-    type Rejection = Refused;
+    type Rejection = RouteRefusal;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Refused> {
+    async fn from_request(request: Request, state: &S) -> Result<Self, RouteRefusal> {
         let bytes = match Bytes::from_request(request, state).await {
             Ok(bytes) => bytes,
             Err(BytesRejection::FailedToBufferBody(failed))
@@ -83,7 +84,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
             }
             Err(_) => return Err(bad("The body could not be read to its end").into()),
         };
-        serde_json::from_slice(&bytes).map(Self).map_err(|error| {
+        // Every body is an object; a list of its fields in their order is not one.
+        let object = serde_json::from_slice::<Map<String, Value>>(&bytes);
+        object.and_then(|object| serde_json::from_value(Value::Object(object))).map(Self).map_err(|error| {
             let why: String = error.to_string().chars().take(300).collect();
             bad(&format!("The body is not what its schema says ({why})")).into()
         })
@@ -94,9 +97,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
 pub(super) struct Asked<T>(pub(super) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
-    type Rejection = Refused;
+    type Rejection = RouteRefusal;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, RouteRefusal> {
         let read = Query::<T>::from_request_parts(parts, state).await;
         read.map(|Query(query)| Self(query))
             .map_err(|_| bad("The query of the address is not what the document says").into())
@@ -107,9 +110,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
 pub(super) struct Placed<T>(pub(super) T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Placed<T> {
-    type Rejection = Refused;
+    type Rejection = RouteRefusal;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, RouteRefusal> {
         let read = axum::extract::Path::<T>::from_request_parts(parts, state).await;
         read.map(|axum::extract::Path(places)| Self(places))
             .map_err(|_| DesktopRefusal::new(RefusalCode::NotFound, "The address names nothing here.").into())

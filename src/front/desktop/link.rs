@@ -21,7 +21,7 @@ pub(super) struct SessionLink {
     pub(super) session_id: String,
     pub(super) id: ClientId,
     pub(super) named: NamedClient,
-    /// Told when others come and go.
+    /// ClientNews when others come and go.
     pub(super) others_changed: Arc<Notify>,
     client: LoopClient,
     context: Mutex<UserContext>,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 
-use super::answer::{Answered, Given, JsonBody, Placed};
+use super::answer::{JsonBody, OkBody, Placed, RouteAnswer};
 use super::host::{DesktopHost, HostedWorkspace};
 use crate::domain::policy::command_class::CommandClass;
 use crate::domain::policy::standing::{ApprovalMode, StandingAnswer, StandingPattern};
@@ -28,20 +28,20 @@ const TOOL: &str = "tool:";
 pub(super) async fn get(
     State(host): State<Arc<DesktopHost>>,
     Placed(id): Placed<String>,
-) -> Answered<PolicyBody> {
-    Ok(Given(body(&state(host.workspace(&id)?).await?)))
+) -> RouteAnswer<PolicyBody> {
+    Ok(OkBody(body(&state(host.workspace(&id)?).await?)))
 }
 
 pub(super) async fn put(
     State(host): State<Arc<DesktopHost>>,
     Placed(id): Placed<String>,
     JsonBody(change): JsonBody<PolicyChange>,
-) -> Answered<PolicyBody> {
+) -> RouteAnswer<PolicyBody> {
     let workspace = host.workspace(&id)?;
     let before = state(workspace).await?;
     let wanted = merged(body(&before), change)?;
     let set: ApprovalsState = workspace.ask(Request::ApprovalsSet(params(&wanted, before))).await?;
-    Ok(Given(body(&set)))
+    Ok(OkBody(body(&set)))
 }
 
 async fn state(workspace: &HostedWorkspace) -> Result<ApprovalsState, DesktopRefusal> {

@@ -13,7 +13,7 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 
-use super::answer::{BODY_BYTES, Given, Placed, Refused};
+use super::answer::{BODY_BYTES, OkBody, Placed, RouteRefusal};
 use super::counts::count;
 use super::host::{DesktopHost, SOCKETS};
 use super::socket::{FRAME_BYTES, serve};
@@ -42,7 +42,7 @@ pub(super) fn router(host: Arc<DesktopHost>) -> Router {
     let others = Router::new()
         .route("/v1/models", get(model_routes::list))
         .route("/v1/models/current", get(model_routes::current).put(model_routes::choose))
-        .route("/v1/openapi.json", get(|| async { Given(openapi::document()) }))
+        .route("/v1/openapi.json", get(|| async { OkBody(openapi::document()) }))
         .route("/metrics", get(metrics));
     workspaces
         .merge(sessions)
@@ -62,7 +62,7 @@ async fn pass_gate(State(host): State<Arc<DesktopHost>>, request: Request, next:
             count(&host.counts.unauthorized);
         }
         count(&host.counts.refused);
-        return Refused(refusal).into_response();
+        return RouteRefusal(refusal).into_response();
     }
     let response = next.run(request).await;
     if response.status().is_client_error() || response.status().is_server_error() {
@@ -71,15 +71,15 @@ async fn pass_gate(State(host): State<Arc<DesktopHost>>, request: Request, next:
     response
 }
 
-async fn nothing() -> Refused {
-    Refused(DesktopRefusal::new(
+async fn nothing() -> RouteRefusal {
+    RouteRefusal(DesktopRefusal::new(
         RefusalCode::NotFound,
         "There is nothing at this address; `/v1/openapi.json` lists what there is.",
     ))
 }
 
-async fn wrong_method() -> Refused {
-    Refused(DesktopRefusal::new(
+async fn wrong_method() -> RouteRefusal {
+    RouteRefusal(DesktopRefusal::new(
         RefusalCode::MethodNotAllowed,
         "This address does not take that method; `/v1/openapi.json` lists those that it takes.",
     ))
@@ -95,7 +95,7 @@ async fn stream(
     State(host): State<Arc<DesktopHost>>,
     Placed(session_id): Placed<String>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
-) -> Result<Response, Refused> {
+) -> Result<Response, RouteRefusal> {
     let upgrade = upgrade.map_err(|_| {
         DesktopRefusal::new(
             RefusalCode::BadMessage,

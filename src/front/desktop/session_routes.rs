@@ -7,7 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use axum::extract::State;
 
-use super::answer::{Answered, Asked, Given, JsonBody, Placed};
+use super::answer::{Asked, JsonBody, OkBody, Placed, RouteAnswer};
 use super::host::{DesktopHost, HostedWorkspace};
 use super::transcript::entry;
 use crate::domain::view::Lane;
@@ -41,7 +41,7 @@ fn body(workspace: &HostedWorkspace, session: SessionSummary) -> SessionBody {
 pub(super) async fn create(
     State(host): State<Arc<DesktopHost>>,
     JsonBody(wanted): JsonBody<NewSessionBody>,
-) -> Answered<SessionBody> {
+) -> RouteAnswer<SessionBody> {
     let workspace = host.workspace(&wanted.workspace_id)?;
     let params = CreateSessionParams {
         config_path: None,
@@ -52,13 +52,13 @@ pub(super) async fn create(
     };
     let made: SessionResult = workspace.ask(Request::CreateSession(params)).await?;
     let (workspace, session) = host.session(&made.session_id).await?;
-    Ok(Given(body(&workspace, session)))
+    Ok(OkBody(body(&workspace, session)))
 }
 
 pub(super) async fn list(
     State(host): State<Arc<DesktopHost>>,
     Asked(query): Asked<SessionsQuery>,
-) -> Answered<Vec<SessionBody>> {
+) -> RouteAnswer<Vec<SessionBody>> {
     let workspaces = match query.workspace_id.as_deref() {
         Some(id) => vec![Arc::clone(host.workspace(id)?)],
         None => host.workspaces.clone(),
@@ -69,32 +69,32 @@ pub(super) async fn list(
         sessions.extend(listed.into_iter().map(|session| (session.updated_at, body(&workspace, session))));
     }
     sessions.sort_by_key(|(updated_at, _)| std::cmp::Reverse(*updated_at));
-    Ok(Given(sessions.into_iter().map(|(_, session)| session).collect()))
+    Ok(OkBody(sessions.into_iter().map(|(_, session)| session).collect()))
 }
 
 pub(super) async fn one(
     State(host): State<Arc<DesktopHost>>,
     Placed(id): Placed<String>,
-) -> Answered<SessionBody> {
+) -> RouteAnswer<SessionBody> {
     let (workspace, session) = host.session(&id).await?;
-    Ok(Given(body(&workspace, session)))
+    Ok(OkBody(body(&workspace, session)))
 }
 
 pub(super) async fn delete(
     State(host): State<Arc<DesktopHost>>,
     Placed(id): Placed<String>,
-) -> Answered<DeletedBody> {
+) -> RouteAnswer<DeletedBody> {
     let (workspace, session) = host.session(&id).await?;
     let session = SessionParams { session_id: session.session_id };
     let deleted: DeleteSessionResult = workspace.ask(Request::DeleteSession(session)).await?;
-    Ok(Given(DeletedBody { success: deleted.deleted }))
+    Ok(OkBody(DeletedBody { success: deleted.deleted }))
 }
 
 pub(super) async fn messages(
     State(host): State<Arc<DesktopHost>>,
     Placed(id): Placed<String>,
     Asked(query): Asked<HistoryQuery>,
-) -> Answered<HistoryBody> {
+) -> RouteAnswer<HistoryBody> {
     let (workspace, _) = host.session(&id).await?;
     let params = ViewPageParams {
         session_id: Some(id),
@@ -105,5 +105,5 @@ pub(super) async fn messages(
     };
     let page: ViewPageResult = workspace.ask(Request::ViewPage(params)).await?;
     let messages = page.blocks.iter().filter_map(entry).collect();
-    Ok(Given(HistoryBody { messages, has_more: page.has_more }))
+    Ok(OkBody(HistoryBody { messages, has_more: page.has_more }))
 }

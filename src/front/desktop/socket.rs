@@ -15,6 +15,7 @@ use super::hear::{hear, read};
 use super::host::{DesktopHost, HostedWorkspace};
 use super::link::SessionLink;
 use super::loop_client::LoopClient;
+use super::model_routes::named;
 use super::outbox::SocketOutbox;
 use super::rate::RateLimit;
 use super::writer::{Ahead, Begun, GOING_AWAY, SocketWriter, refused};
@@ -95,11 +96,11 @@ struct SocketReader {
     link: Option<Arc<SessionLink>>,
 }
 
-type Closed = Option<(u16, &'static str)>;
+type SocketClose = Option<(u16, &'static str)>;
 
 impl SocketReader {
     /// Reads until the end; how it is to be closed, if it is still open.
-    async fn run(&mut self, mut messages: futures::stream::SplitStream<WebSocket>) -> Closed {
+    async fn run(&mut self, mut messages: futures::stream::SplitStream<WebSocket>) -> SocketClose {
         match self.greet().await {
             Ok(hello) => self.say(hello).await?,
             Err(error) => self.refuse(error).await?,
@@ -162,7 +163,8 @@ impl SocketReader {
             Subscribe { events: Some(false), view: Some(false), tabs: Some(false), max_latency_ms: None };
         let init = InitParams { subscribe: Some(deaf), last_seen: None };
         let known: InitResult = self.workspace.ask(Request::Init(init)).await?;
-        let provider = known.engine.kind.as_str().to_owned();
+        let (provider, model_name) = named(&known.engine);
+        let kind = known.engine.kind.as_str().to_owned();
         let mut capabilities = vec!["multi_file_edit", "host_applies_patches", "host_runs_commands"];
         if known.engine.kind == crate::protocol::settings::EngineKind::Embedded {
             capabilities.insert(0, "agentic_rag");
@@ -171,8 +173,8 @@ impl SocketReader {
             server_info: ServerInfo {
                 version: SERVER_VERSION.to_owned(),
                 model: ModelInfo {
-                    provider: if known.engine.model.is_some() { provider } else { "none".to_owned() },
-                    model_name: known.engine.model.unwrap_or_default(),
+                    provider: if model_name.is_some() { provider.unwrap_or(kind) } else { "none".to_owned() },
+                    model_name: model_name.unwrap_or_default(),
                     capabilities: vec!["chat".to_owned()],
                 },
                 capabilities: capabilities.into_iter().map(str::to_owned).collect(),

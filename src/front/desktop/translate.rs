@@ -27,7 +27,7 @@ const TOOLS: usize = 4_096;
 
 /// What comes out.
 #[derive(Debug, PartialEq)]
-pub(super) enum Told {
+pub(super) enum ClientNews {
     /// As it is.
     Message(Box<HostMessage>),
     /// A request for approval waits.
@@ -63,7 +63,7 @@ pub(super) struct Translator {
 
 impl Translator {
     /// From a view on.
-    pub(super) fn begin(view: &View) -> (Self, Vec<Told>) {
+    pub(super) fn begin(view: &View) -> (Self, Vec<ClientNews>) {
         let mut translator = Self {
             cursor: SessionCursor::default(),
             running: false,
@@ -84,7 +84,7 @@ impl Translator {
     }
 
     /// `bb/view`.
-    pub(super) fn view(&mut self, params: ViewParams) -> Vec<Told> {
+    pub(super) fn view(&mut self, params: ViewParams) -> Vec<ClientNews> {
         if let Some(view) = &params.snapshot {
             return self.show(view, SnapshotReason::Behind);
         }
@@ -100,7 +100,7 @@ impl Translator {
     }
 
     /// `bb/events`: only what no view holds.
-    pub(super) fn events(&self, params: &EventsParams) -> Vec<Told> {
+    pub(super) fn events(&self, params: &EventsParams) -> Vec<ClientNews> {
         let statuses = params.events.iter().filter(|event| event.class == EventClass::RetrievalStatus);
         statuses
             .filter_map(|event| {
@@ -117,7 +117,7 @@ impl Translator {
     }
 
     /// The whole view, in place of all that was told before.
-    fn show(&mut self, view: &View, reason: SnapshotReason) -> Vec<Told> {
+    fn show(&mut self, view: &View, reason: SnapshotReason) -> Vec<ClientNews> {
         let was_running = self.running;
         let chat = &view.lanes.chat.blocks;
         self.cursor = SessionCursor { epoch: view.epoch.clone(), seq: view.seq };
@@ -174,7 +174,7 @@ impl Translator {
         told
     }
 
-    fn change(&mut self, change: Change, told: &mut Vec<Told>) {
+    fn change(&mut self, change: Change, told: &mut Vec<ClientNews>) {
         match (change.op, change.block, change.text) {
             (ChangeOp::Put, Some(block), _) => self.put(block, told),
             (ChangeOp::Append, _, Some(text)) => self.append(&change.id, &text, told),
@@ -182,7 +182,7 @@ impl Translator {
         }
     }
 
-    fn append(&mut self, id: &str, text: &str, told: &mut Vec<Told>) {
+    fn append(&mut self, id: &str, text: &str, told: &mut Vec<ClientNews>) {
         if let Some((_, known)) = self.texts.iter_mut().find(|(known, _)| known == id) {
             known.push_str(text);
             self.token(text, told);
@@ -192,13 +192,13 @@ impl Translator {
         }
     }
 
-    fn token(&mut self, piece: &str, told: &mut Vec<Told>) {
+    fn token(&mut self, piece: &str, told: &mut Vec<ClientNews>) {
         if piece.is_empty() {
             return;
         }
         self.sent.push_str(piece);
         // What waits to be sent anyway goes as one.
-        if let Some(Told::Message(last)) = told.last_mut()
+        if let Some(ClientNews::Message(last)) = told.last_mut()
             && let HostMessage::Token { token, cumulative_text } = &mut **last
         {
             token.push_str(piece);
@@ -208,7 +208,7 @@ impl Translator {
         told.push(say(HostMessage::Token { token: piece.to_owned(), cumulative_text: self.sent.clone() }));
     }
 
-    fn put(&mut self, block: Block, told: &mut Vec<Told>) {
+    fn put(&mut self, block: Block, told: &mut Vec<ClientNews>) {
         match block.body {
             BlockBody::User { text, message_id, .. } => {
                 if block.seq > self.last_prompt {
@@ -221,7 +221,7 @@ impl Translator {
                     self.forget_turn();
                     self.running = true;
                     thinks(ThinkingPhase::Analyzing, "Reading the prompt.", told);
-                    told.push(Told::State);
+                    told.push(ClientNews::State);
                 }
             }
             BlockBody::TurnEnd { .. } => {
@@ -250,7 +250,7 @@ impl Translator {
                     files_involved: step.files,
                 });
                 told.push(say(HostMessage::Plan { steps: steps.collect(), rationale: String::new() }));
-                told.push(Told::State);
+                told.push(ClientNews::State);
             }
             BlockBody::Notice { level, text, .. } => notice(level, text, told),
             BlockBody::Summary { success: false, text, .. } => notice(NoticeLevel::Warning, text, told),
@@ -270,7 +270,7 @@ impl Translator {
         }
     }
 
-    fn put_text(&mut self, id: String, text: String, told: &mut Vec<Told>) {
+    fn put_text(&mut self, id: String, text: String, told: &mut Vec<ClientNews>) {
         let Some((_, known)) = self.texts.iter_mut().find(|(known, _)| *known == id) else {
             let before = if self.sent.is_empty() { "" } else { BETWEEN };
             let piece = if text.is_empty() { String::new() } else { format!("{before}{text}") };
@@ -289,7 +289,7 @@ impl Translator {
         }
     }
 
-    fn put_tool(&mut self, block: &Block, told: &mut Vec<Told>) {
+    fn put_tool(&mut self, block: &Block, told: &mut Vec<ClientNews>) {
         let BlockBody::Tool { tool_call_id, name, status, title, input, preview, diff, exit_code, .. } =
             &block.body
         else {
@@ -332,13 +332,13 @@ impl Translator {
         &mut self,
         permission: Box<Permission>,
         status: PermissionStatus,
-        told: &mut Vec<Told>,
+        told: &mut Vec<ClientNews>,
     ) {
         match status {
             PermissionStatus::Pending => {
                 if self.pending.insert(permission.request_id.clone()) {
-                    told.push(Told::Ask(permission));
-                    told.push(Told::State);
+                    told.push(ClientNews::Ask(permission));
+                    told.push(ClientNews::State);
                 }
             }
             PermissionStatus::Saving => {}
@@ -352,8 +352,8 @@ impl Translator {
                     self.files.extend(files.iter().map(|file| file.file_path.clone()));
                 }
                 if self.pending.remove(&permission.request_id) {
-                    told.push(Told::Settled(permission.request_id.clone(), status));
-                    told.push(Told::State);
+                    told.push(ClientNews::Settled(permission.request_id.clone(), status));
+                    told.push(ClientNews::State);
                 }
             }
         }
@@ -364,7 +364,7 @@ impl Translator {
         self.pending.insert(permission.request_id.clone());
     }
 
-    fn end_turn(&mut self, end: &Block, answer: String, told: &mut Vec<Told>) {
+    fn end_turn(&mut self, end: &Block, answer: String, told: &mut Vec<ClientNews>) {
         let BlockBody::TurnEnd { outcome, text, input_tokens, output_tokens, total_tokens, .. } = &end.body
         else {
             return;
@@ -386,7 +386,7 @@ impl Translator {
         }));
         self.running = false;
         self.forget_turn();
-        told.push(Told::State);
+        told.push(ClientNews::State);
     }
 
     fn forget_turn(&mut self) {
@@ -406,15 +406,15 @@ impl Translator {
     }
 }
 
-fn say(message: HostMessage) -> Told {
-    Told::Message(Box::new(message))
+fn say(message: HostMessage) -> ClientNews {
+    ClientNews::Message(Box::new(message))
 }
 
-fn thinks(phase: ThinkingPhase, message: &str, told: &mut Vec<Told>) {
+fn thinks(phase: ThinkingPhase, message: &str, told: &mut Vec<ClientNews>) {
     told.push(say(HostMessage::Thinking { phase, message: message.to_owned() }));
 }
 
-fn notice(level: NoticeLevel, message: String, told: &mut Vec<Told>) {
+fn notice(level: NoticeLevel, message: String, told: &mut Vec<ClientNews>) {
     told.push(say(HostMessage::Notice { level, message, code: None }));
 }
 

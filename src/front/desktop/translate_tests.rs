@@ -1,3 +1,5 @@
+//! Tests of the translator: views in, messages out.
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -31,11 +33,11 @@ fn block(id: &str, seq: u64, body: Value) -> Value {
     block
 }
 
-fn messages(told: Vec<Told>) -> Vec<Value> {
+fn messages(told: Vec<ClientNews>) -> Vec<Value> {
     told.into_iter()
         .filter_map(|told| match told {
-            Told::Message(message) => Some(serde_json::to_value(*message).unwrap()),
-            Told::Ask(_) | Told::Settled(..) | Told::State => None,
+            ClientNews::Message(message) => Some(serde_json::to_value(*message).unwrap()),
+            ClientNews::Ask(_) | ClientNews::Settled(..) | ClientNews::State => None,
         })
         .collect()
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use axum::extract::State;
 
-use super::answer::{Answered, Given, JsonBody, Placed, Refused};
+use super::answer::{JsonBody, OkBody, Placed, RouteAnswer, RouteRefusal};
 use super::host::{DesktopHost, HostedWorkspace};
 use crate::host::ports::{Root, WorkspaceView};
 use crate::host::retrieval::find_places;
@@ -38,36 +38,36 @@ fn status() -> IndexStatusBody {
     IndexStatusBody { index_status: IndexState::None, index_message: NO_INDEX.to_owned() }
 }
 
-pub(super) async fn health() -> Given<HealthBody> {
-    Given(HealthBody {
+pub(super) async fn health() -> OkBody<HealthBody> {
+    OkBody(HealthBody {
         status: "healthy".to_owned(),
         version: SERVER_VERSION.to_owned(),
         protocol_version: PROTOCOL_VERSION.to_owned(),
     })
 }
 
-pub(super) async fn list(State(host): State<Arc<DesktopHost>>) -> Given<Vec<WorkspaceBody>> {
-    Given(host.workspaces.iter().map(|workspace| body(workspace)).collect())
+pub(super) async fn list(State(host): State<Arc<DesktopHost>>) -> OkBody<Vec<WorkspaceBody>> {
+    OkBody(host.workspaces.iter().map(|workspace| body(workspace)).collect())
 }
 
 pub(super) async fn one(
     State(host): State<Arc<DesktopHost>>,
     Placed(id): Placed<String>,
-) -> Answered<WorkspaceBody> {
-    Ok(Given(body(host.workspace(&id)?)))
+) -> RouteAnswer<WorkspaceBody> {
+    Ok(OkBody(body(host.workspace(&id)?)))
 }
 
 /// Compared without links, so that no other spelling leads anywhere else.
 pub(super) async fn register(
     State(host): State<Arc<DesktopHost>>,
     JsonBody(wanted): JsonBody<RegisterBody>,
-) -> Answered<WorkspaceBody> {
+) -> RouteAnswer<WorkspaceBody> {
     let path = wanted.path;
     let real = tokio::task::spawn_blocking(move || std::fs::canonicalize(path).ok()).await.ok().flatten();
     let known = real.and_then(|real| host.workspaces.iter().find(|workspace| workspace.path == real));
     match known {
-        Some(workspace) => Ok(Given(body(workspace))),
-        None => Err(Refused(DesktopRefusal::new(
+        Some(workspace) => Ok(OkBody(body(workspace))),
+        None => Err(RouteRefusal(DesktopRefusal::new(
             RefusalCode::PolicyViolation,
             "This host does not serve that folder; name it with --workspace when the host is started.",
         ))),
@@ -77,15 +77,18 @@ pub(super) async fn register(
 pub(super) async fn index_status(
     State(host): State<Arc<DesktopHost>>,
     Placed(id): Placed<String>,
-) -> Answered<IndexStatusBody> {
+) -> RouteAnswer<IndexStatusBody> {
     host.workspace(&id)?;
-    Ok(Given(status()))
+    Ok(OkBody(status()))
 }
 
-pub(super) async fn no_index(State(host): State<Arc<DesktopHost>>, Placed(id): Placed<String>) -> Refused {
+pub(super) async fn no_index(
+    State(host): State<Arc<DesktopHost>>,
+    Placed(id): Placed<String>,
+) -> RouteRefusal {
     match host.workspace(&id) {
-        Ok(_) => Refused(DesktopRefusal::new(RefusalCode::Unsupported, NO_INDEX)),
-        Err(unknown) => Refused(unknown),
+        Ok(_) => RouteRefusal(DesktopRefusal::new(RefusalCode::Unsupported, NO_INDEX)),
+        Err(unknown) => RouteRefusal(unknown),
     }
 }
 
@@ -93,7 +96,7 @@ pub(super) async fn search(
     State(host): State<Arc<DesktopHost>>,
     Placed(id): Placed<String>,
     JsonBody(wanted): JsonBody<SearchBody>,
-) -> Answered<SearchResultBody> {
+) -> RouteAnswer<SearchResultBody> {
     let workspace = host.workspace(&id)?;
     let SearchBody { query, limit } = wanted;
     if query.trim().is_empty() || query.chars().count() > QUESTION {
@@ -124,7 +127,7 @@ pub(super) async fn search(
         snippet: place.snippet,
         score: place.score,
     });
-    Ok(Given(SearchResultBody {
+    Ok(OkBody(SearchResultBody {
         places: places.collect(),
         files_searched: found.files_searched,
         truncated: found.truncated,

@@ -20,7 +20,7 @@ use super::host::ended;
 use super::link::SessionLink;
 use super::outbox::SocketOutbox;
 use super::proposal;
-use super::translate::{Told, Translator};
+use super::translate::{ClientNews, Translator};
 use crate::app::inbox::EditorEvent;
 use crate::domain::fact::NoticeLevel;
 use crate::protocol::Request;
@@ -70,17 +70,17 @@ struct LoopMessage<'a> {
 /// The socket is over.
 pub(super) struct SocketEnded;
 
-type Written = Result<(), SocketEnded>;
+type SocketWritten = Result<(), SocketEnded>;
 
 /// See the module.
 pub(super) struct SocketWriter {
     sink: SplitSink<WebSocket, Message>,
     counts: Arc<Counts>,
-    hearing: Option<Hearing>,
+    hearing: Option<HeardSession>,
 }
 
 /// What there is once the handshake is done.
-struct Hearing {
+struct HeardSession {
     link: Arc<SessionLink>,
     outbox: Arc<SocketOutbox>,
     translator: Translator,
@@ -125,7 +125,7 @@ impl SocketWriter {
         }
     }
 
-    async fn begin(&mut self, begun: Begun) -> Written {
+    async fn begin(&mut self, begun: Begun) -> SocketWritten {
         let Begun { link, outbox, selected, resume } = begun;
         let (mut translator, told) = Translator::begin(&selected.view);
         let wanted = PermissionListParams { session_id: Some(link.session_id.clone()), tab_id: None };
@@ -133,7 +133,7 @@ impl SocketWriter {
         let listed: Option<PermissionListResult> = link.ask(Request::PermissionList(wanted)).await.ok();
         let pending = listed.map(|listed| listed.pending).unwrap_or_default();
         pending.iter().for_each(|pending| translator.waits(&pending.permission));
-        self.hearing = Some(Hearing { link, outbox, translator, resume });
+        self.hearing = Some(HeardSession { link, outbox, translator, resume });
         self.pass_on(told).await?;
         for pending in pending {
             self.ask(pending.permission).await?;
@@ -142,7 +142,7 @@ impl SocketWriter {
     }
 
     /// Everything that the loop told since the last time.
-    async fn tell(&mut self) -> Written {
+    async fn tell(&mut self) -> SocketWritten {
         let Some(hearing) = &self.hearing else { return Ok(()) };
         let taken = hearing.outbox.take();
         if taken.is_slow {
@@ -159,7 +159,7 @@ impl SocketWriter {
         self.pass_on(told).await
     }
 
-    fn translated(&mut self, messages: VecDeque<Vec<u8>>) -> Vec<Told> {
+    fn translated(&mut self, messages: VecDeque<Vec<u8>>) -> Vec<ClientNews> {
         let Some(hearing) = &mut self.hearing else { return Vec::new() };
         let mut told = Vec::new();
         for message in messages {
@@ -172,31 +172,31 @@ impl SocketWriter {
         joined(told)
     }
 
-    async fn pass_on(&mut self, told: Vec<Told>) -> Written {
+    async fn pass_on(&mut self, told: Vec<ClientNews>) -> SocketWritten {
         let mut is_changed = false;
         for told in told {
             match told {
-                Told::Message(message) => {
+                ClientNews::Message(message) => {
                     if matches!(*message, HostMessage::Snapshot { .. }) {
                         count(&self.counts.snapshots);
                     }
                     self.say(&message).await?;
                 }
-                Told::Ask(permission) => self.ask(*permission).await?,
-                Told::Settled(request_id, status) => {
+                ClientNews::Ask(permission) => self.ask(*permission).await?,
+                ClientNews::Settled(request_id, status) => {
                     let by = self
                         .hearing
                         .as_ref()
                         .and_then(|hearing| hearing.link.workspace.attendance.answered_by(&request_id));
                     self.say(&HostMessage::ApprovalSettled { request_id, status, by }).await?;
                 }
-                Told::State => is_changed = true,
+                ClientNews::State => is_changed = true,
             }
         }
         if is_changed { self.state().await } else { Ok(()) }
     }
 
-    async fn ask(&mut self, permission: crate::domain::approval::Permission) -> Written {
+    async fn ask(&mut self, permission: crate::domain::approval::Permission) -> SocketWritten {
         let Some(link) = self.hearing.as_ref().map(|hearing| Arc::clone(&hearing.link)) else {
             return Ok(());
         };
@@ -207,7 +207,7 @@ impl SocketWriter {
     }
 
     /// `session.state`.
-    async fn state(&mut self) -> Written {
+    async fn state(&mut self) -> SocketWritten {
         let Some(hearing) = &mut self.hearing else { return Ok(()) };
         let wanted = PatchListParams { session_id: Some(hearing.link.session_id.clone()), tab_id: None };
         let listed: Option<PatchListResult> = hearing.link.ask(Request::PatchList(wanted)).await.ok();
@@ -232,7 +232,7 @@ impl SocketWriter {
         self.say(&HostMessage::State { state }).await
     }
 
-    async fn say(&mut self, message: &HostMessage) -> Written {
+    async fn say(&mut self, message: &HostMessage) -> SocketWritten {
         let Ok(text) = serde_json::to_string(message) else {
             tracing::error!("a message could not be written");
             return Ok(());
@@ -242,7 +242,7 @@ impl SocketWriter {
         self.send(Message::Text(text.into())).await
     }
 
-    async fn send(&mut self, message: Message) -> Written {
+    async fn send(&mut self, message: Message) -> SocketWritten {
         match tokio::time::timeout(LONGEST_WRITE, self.sink.send(message)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) | Err(_) => Err(SocketEnded),
@@ -256,8 +256,8 @@ impl SocketWriter {
     }
 }
 
-impl Hearing {
-    fn take(&mut self, message: &LoopMessage<'_>, told: &mut Vec<Told>) {
+impl HeardSession {
+    fn take(&mut self, message: &LoopMessage<'_>, told: &mut Vec<ClientNews>) {
         let params = message.params.get();
         match (message.method.as_str(), &message.id) {
             ("bb/view", _) => {
@@ -299,7 +299,7 @@ enum Woken {
     Others,
 }
 
-async fn woken(hearing: Option<&Hearing>) -> Woken {
+async fn woken(hearing: Option<&HeardSession>) -> Woken {
     let Some(hearing) = hearing else { return std::future::pending().await };
     tokio::select! {
         () = hearing.outbox.wait() => Woken::Messages,
@@ -308,10 +308,10 @@ async fn woken(hearing: Option<&Hearing>) -> Woken {
 }
 
 /// Tokens that wait behind one another go as one: `cumulative_text` would else be sent for each.
-fn joined(told: Vec<Told>) -> Vec<Told> {
-    let mut joined: Vec<Told> = Vec::with_capacity(told.len());
+fn joined(told: Vec<ClientNews>) -> Vec<ClientNews> {
+    let mut joined: Vec<ClientNews> = Vec::with_capacity(told.len());
     for next in told {
-        if let (Some(Told::Message(last)), Told::Message(message)) = (joined.last_mut(), &next)
+        if let (Some(ClientNews::Message(last)), ClientNews::Message(message)) = (joined.last_mut(), &next)
             && let HostMessage::Token { token, cumulative_text } = &mut **last
             && let HostMessage::Token { token: more, cumulative_text: all } = &**message
         {
@@ -324,11 +324,11 @@ fn joined(told: Vec<Told>) -> Vec<Told> {
     joined
 }
 
-fn notice(level: NoticeLevel, message: String) -> Told {
-    Told::Message(Box::new(HostMessage::Notice { level, message, code: None }))
+fn notice(level: NoticeLevel, message: String) -> ClientNews {
+    ClientNews::Message(Box::new(HostMessage::Notice { level, message, code: None }))
 }
 
-fn connection(params: &str) -> Option<Told> {
+fn connection(params: &str) -> Option<ClientNews> {
     let news: crate::protocol::notification::ConnectionParams = serde_json::from_str(params).ok()?;
     let is_bad = news.status == ConnectionStatus::Error || news.gap_detected == Some(true);
     let why = news.last_error.or_else(|| news.resume.and_then(|resume| resume.reason));
@@ -337,7 +337,7 @@ fn connection(params: &str) -> Option<Told> {
     })
 }
 
-fn sentence(params: &str) -> Option<Told> {
+fn sentence(params: &str) -> Option<ClientNews> {
     #[derive(Deserialize)]
     struct Shown {
         #[serde(rename = "type")]

@@ -236,6 +236,8 @@ pub(crate) struct ModelBody {
 /// `GET /v1/models/current`, and the answer to `PUT`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct CurrentModelBody {
+    /// Its provider, where that is known.
+    pub provider: Option<String>,
     /// Its name; `null` where none is chosen.
     pub model_name: Option<String>,
     /// The kind of engine that uses it.

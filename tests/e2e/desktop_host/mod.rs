@@ -54,6 +54,8 @@ impl Host {
 
     /// With further arguments.
     pub fn with(workspace: Arc<TempDir>, state: Arc<TempDir>, words: &[String]) -> Self {
+        // The second one in this process is refused, and then the first one stays.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let mut child = command(&workspace, &state)
             .arg("--listen=127.0.0.1:0")
             .args(words)
