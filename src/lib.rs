@@ -29,9 +29,13 @@ mod cli;
 #[cfg(feature = "server")]
 mod confined;
 #[cfg(feature = "server")]
+mod desktop_host;
+#[cfg(feature = "server")]
 mod editor;
 #[cfg(feature = "server")]
 mod engine;
+#[cfg(feature = "server")]
+mod front;
 #[cfg(feature = "server")]
 mod host;
 #[cfg(feature = "server")]
@@ -51,5 +55,12 @@ pub mod testing;
 
 #[cfg(feature = "server")]
 pub use cli::run;
+
+/// Serves whom the options name until the process ends. Returns only when it could not begin.
 #[cfg(feature = "server")]
-pub use serve::serve;
+pub fn serve(options: cli::args::ServeOptions) -> std::process::ExitCode {
+    match options.serving {
+        cli::args::Serving::Stdio => serve::serve(options),
+        cli::args::Serving::Desktop(desktop) => desktop_host::serve_desktop(desktop, options.overrides),
+    }
+}

@@ -68,7 +68,7 @@ impl Ambient for System {
 }
 
 /// Serves one editor until the process ends. Returns only when it could not begin.
-pub fn serve(options: ServeOptions) -> ExitCode {
+pub(crate) fn serve(options: ServeOptions) -> ExitCode {
     say_only_where_it_failed();
     let Some(loop_runtime) = loop_runtime() else { return ExitCode::FAILURE };
     survive_file_limits(&loop_runtime);
@@ -147,16 +147,21 @@ fn log_to(outbox: &Arc<FrameOutbox>) -> Arc<LogGate> {
 /// Tokens of the environment are hidden in all that is written and sent.
 fn hide_tokens(outbox: &FrameOutbox) -> Redactor {
     let mut redactor = Redactor::default();
-    let names = TOKEN_VARIABLES.iter().copied().chain(presets::keys_of_all());
-    for token in names.filter_map(said) {
+    for token in environment_secrets() {
         redactor.add(&token);
         outbox.hide(&Secret(token));
     }
     redactor
 }
 
+/// Tokens of the environment: ours, and those that agents read.
+pub(crate) fn environment_secrets() -> Vec<String> {
+    let names = TOKEN_VARIABLES.iter().copied().chain(presets::keys_of_all());
+    names.filter_map(said).collect()
+}
+
 /// The loop with its ports.
-fn the_loop(
+pub(crate) fn the_loop(
     inbox: &Inbox,
     runtime: &Handle,
     engine_reports: mpsc::Sender<EngineReport>,
@@ -207,7 +212,7 @@ fn open_journal(state_dir: Option<&str>) -> Box<dyn Journal> {
 
 /// A file-size limit then fails the write, and the journal says `Full`; by default the signal ends the process.
 #[cfg(unix)]
-fn survive_file_limits(runtime: &Runtime) {
+pub(crate) fn survive_file_limits(runtime: &Runtime) {
     use tokio::signal::unix::{SignalKind, signal};
     /// `SIGXFSZ` on Linux and macOS (POSIX gives the name only).
     const SIGXFSZ: i32 = 25;
@@ -218,11 +223,11 @@ fn survive_file_limits(runtime: &Runtime) {
 }
 
 #[cfg(not(unix))]
-fn survive_file_limits(_: &Runtime) {}
+pub(crate) fn survive_file_limits(_: &Runtime) {}
 
 /// The message of a panic may hold pieces of what was handled, a prompt or a token, and editors keep our stderr in a log.
 /// So only the place is said there. Not by the log: whoever panics may hold its lock.
-fn say_only_where_it_failed() {
+pub(crate) fn say_only_where_it_failed() {
     std::panic::set_hook(Box::new(|failure| {
         let place = failure.location().map(|place| format!(" at {}:{}", place.file(), place.line()));
         let text = format!("breadboard-ls failed inside{}; please report it.\n", place.unwrap_or_default());

@@ -1285,6 +1285,10 @@ fn every_event_and_block_of_the_fixtures_fits_its_schema() {
         .iter()
         .filter_map(|(name, file)| {
             let kind = name.strip_prefix("desktop/")?.strip_suffix(".json")?;
+            // Those of the host stand in a folder of their own: they say more than the embedded engine does.
+            if kind.starts_with("host/") {
+                return None;
+            }
             Some((kind.to_owned(), jsonschema::validator_for(file).unwrap()))
         })
         .collect();

@@ -190,6 +190,12 @@ impl App {
         if let Some(runner) = params.runner {
             self.settings.commands.runner = runner;
         }
+        if let Some(classes) = &params.classes {
+            self.settings.standing.classes.clone_from(classes);
+        }
+        if let Some(patterns) = &params.patterns {
+            self.settings.standing.patterns.clone_from(patterns);
+        }
         self.approvals_state()
     }
 

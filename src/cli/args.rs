@@ -4,11 +4,13 @@
 //! a table in the tests.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
 use super::command_line::words;
+use super::desktop_options::DesktopOptions;
 use super::standing_args::StandingArgs;
 use crate::protocol::settings::{EngineKind, EngineSetting, ModelSetting, Overrides};
 
@@ -79,6 +81,8 @@ pub(crate) enum Command {
     Completions(CompletionsArgs),
     /// Write the JSON schemas of the wire.
     Schema(SchemaArgs),
+    /// Serve workspaces to several clients at once, over HTTP and WebSocket (the desktop host).
+    Engine(EngineArgs),
     /// Serve the wire of an engine without the engine, to build and test a client against.
     Simulate(super::simulate_args::SimulateArgs),
     /// Stand over a program and end what it leaves running; the server starts it.
@@ -320,11 +324,63 @@ pub(crate) struct GuardArgs {
     pub args: Vec<OsString>,
 }
 
+/// Options of `engine`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct EngineArgs {
+    /// Where to listen. An address that other machines can reach needs --tls-cert and --tls-key.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:3199")]
+    pub listen: SocketAddr,
+    /// A folder to serve; several times for several. No client can add one.
+    #[arg(long, value_name = "DIR", required = true)]
+    pub workspace: Vec<PathBuf>,
+    /// The file with the token, which is made where there is none, readable by you alone [default: host/token in the state
+    /// directory].
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// The certificate chain, as a PEM file.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// Its key, as a PEM file.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// A name by which clients reach this machine, beside its addresses and localhost; several times for several.
+    #[arg(long, value_name = "NAME")]
+    pub allow_host: Vec<String>,
+    /// Settings of the server.
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+impl EngineArgs {
+    /// For the wiring.
+    pub(crate) fn options(&self) -> DesktopOptions {
+        DesktopOptions {
+            listen: self.listen,
+            workspaces: self.workspace.clone(),
+            token_file: self.token_file.clone(),
+            tls: self.tls_cert.clone().zip(self.tls_key.clone()),
+            names: self.allow_host.clone(),
+        }
+    }
+}
+
 /// What the serving room gets from the command line.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServeOptions {
     /// The strongest layer of the settings.
     pub overrides: Overrides,
+    /// Whom it serves.
+    pub serving: Serving,
+}
+
+/// Whom a server serves.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Serving {
+    /// One editor on stdin and stdout.
+    #[default]
+    Stdio,
+    /// Clients over HTTP and WebSocket.
+    Desktop(DesktopOptions),
 }
 
 /// The layer that flags and environment make. Flags win over environment; an empty variable counts as absent.

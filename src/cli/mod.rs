@@ -11,6 +11,7 @@ mod client;
 mod command_line;
 mod completions;
 mod console;
+pub(crate) mod desktop_options;
 mod doctor;
 mod engine_advice;
 mod exit;
@@ -42,7 +43,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use self::args::{Cli, Command, ServeOptions, ServerArgs, overrides};
+use self::args::{Cli, Command, ServeOptions, ServerArgs, Serving, overrides};
 pub(crate) use self::exit::Exit;
 use self::knowledge::{Knowledge, KnownAgent, KnownAgents};
 use crate::engine::acp::agents::{AgentLine, Agents};
@@ -71,7 +72,7 @@ where
     }
     // What every editor says. The parser is not even touched then: its code would stay resident for nothing.
     if argv.iter().skip(1).all(|argument| argument == "--stdio") {
-        return serve(ServeOptions { overrides: overrides(&ServerArgs::default(), environment) });
+        return serve(stdio(&ServerArgs::default()));
     }
     // Two of these are started for every command, so the parser, which takes longer than all that they do, is left out too.
     if let Some(words) = guard::words(&argv) {
@@ -86,7 +87,11 @@ where
         }
     };
     match cli.command {
-        None => serve(ServeOptions { overrides: overrides(&cli.server, environment) }),
+        None => serve(stdio(&cli.server)),
+        Some(Command::Engine(args)) => serve(ServeOptions {
+            overrides: overrides(&args.server, environment),
+            serving: Serving::Desktop(args.options()),
+        }),
         Some(Command::Undo(args)) => ask::undo(&args).into(),
         Some(Command::Ask(args)) => ask::ask(&args, knowledge()).into(),
         Some(Command::Doctor(args)) => doctor::doctor(&args, knowledge()).into(),
@@ -99,6 +104,11 @@ where
         Some(Command::Guard(args)) => guard::guard(args),
         Some(Command::Simulate(args)) => simulate::simulate(&args, environment).into(),
     }
+}
+
+/// For one editor.
+fn stdio(args: &ServerArgs) -> ServeOptions {
+    ServeOptions { overrides: overrides(args, environment), serving: Serving::Stdio }
 }
 
 /// A variable of this process, if it is text.

@@ -7,6 +7,7 @@ pub(crate) mod agent;
 mod breadboard_schema;
 pub(crate) mod context;
 pub(crate) mod create_spec;
+pub(crate) mod desktop;
 pub(crate) mod document;
 pub(crate) mod editor_request;
 pub(crate) mod envelope;

@@ -39,6 +39,13 @@ pub(crate) struct PatchSummary {
     pub files: Vec<ListedPatchFile>,
 }
 
+impl PatchSummary {
+    /// Whether something of it stands in the files.
+    pub(crate) fn is_applied(&self) -> bool {
+        matches!(self.status, FileOutcome::Applied | FileOutcome::Partly)
+    }
+}
+
 /// A file of a patch in few words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -33,7 +33,8 @@ pub(crate) use self::history::{
     EventBodyParams, EventBodyResult, EventsReadParams, EventsReadResult, ViewPageParams, ViewPageResult,
 };
 pub(crate) use self::init::{
-    ConnectionStatus, EngineStatus, InitParams, InitResult, ServerIdentity, WorkspaceTrustParams,
+    ConnectionStatus, EngineStatus, InitParams, InitResult, LastSeen, ServerIdentity, Subscribe,
+    WorkspaceTrustParams,
 };
 pub use self::model::CredentialScope;
 pub(crate) use self::model::{ModelEntry, ModelsResult, SetCredentialsParams};

@@ -8,6 +8,11 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
+use super::desktop::body::*;
+use super::desktop::client_message::ClientMessage;
+use super::desktop::host_message::HostMessage;
+use super::desktop::openapi;
+use super::desktop::refusal::RefusalBody;
 use super::envelope::{RpcEvt, RpcReq, RpcRes};
 use super::method::{Direction, MethodRow, rows};
 use super::refusals::codes;
@@ -77,9 +82,38 @@ fn noun<T: JsonSchema>(title: &str) -> Value {
     with_definitions(file, generator)
 }
 
+/// What the embedded engine says, and beside it what a desktop host and its clients say over HTTP and WebSocket.
 fn desktop_files() -> Vec<(String, Value)> {
+    let mut files = message_files::<ServerMessage>("desktop");
+    files.extend(message_files::<HostMessage>("desktop/host"));
+    files.extend(message_files::<ClientMessage>("desktop/host"));
+    let bodies = [
+        ("HealthBody", noun::<HealthBody>("HealthBody")),
+        ("WorkspaceBody", noun::<WorkspaceBody>("WorkspaceBody")),
+        ("IndexStatusBody", noun::<IndexStatusBody>("IndexStatusBody")),
+        ("RegisterBody", noun::<RegisterBody>("RegisterBody")),
+        ("PolicyBody", noun::<PolicyBody>("PolicyBody")),
+        ("PolicyChange", noun::<PolicyChange>("PolicyChange")),
+        ("SessionBody", noun::<SessionBody>("SessionBody")),
+        ("NewSessionBody", noun::<NewSessionBody>("NewSessionBody")),
+        ("DeletedBody", noun::<DeletedBody>("DeletedBody")),
+        ("HistoryBody", noun::<HistoryBody>("HistoryBody")),
+        ("ModelsBody", noun::<ModelsBody>("ModelsBody")),
+        ("CurrentModelBody", noun::<CurrentModelBody>("CurrentModelBody")),
+        ("ModelChoiceBody", noun::<ModelChoiceBody>("ModelChoiceBody")),
+        ("SearchBody", noun::<SearchBody>("SearchBody")),
+        ("SearchResultBody", noun::<SearchResultBody>("SearchResultBody")),
+        ("RefusalBody", noun::<RefusalBody>("RefusalBody")),
+        ("openapi", openapi::document()),
+    ];
+    files.extend(bodies.map(|(name, file)| (format!("desktop/host/{name}.json"), file)));
+    files
+}
+
+/// One file a message of an enumeration whose members are told apart by their `type`.
+fn message_files<T: JsonSchema>(folder: &str) -> Vec<(String, Value)> {
     let mut generator = generator();
-    let schema = ServerMessage::json_schema(&mut generator).to_value();
+    let schema = T::json_schema(&mut generator).to_value();
     let definitions = generator.take_definitions(true);
     let messages = schema.get("oneOf").and_then(Value::as_array).cloned().unwrap_or_default();
     messages
@@ -92,7 +126,7 @@ fn desktop_files() -> Vec<(String, Value)> {
             if let Value::Object(message) = message {
                 file.extend(message);
             }
-            Some((format!("desktop/{kind}.json"), defined(file, &definitions)))
+            Some((format!("{folder}/{kind}.json"), defined(file, &definitions)))
         })
         .collect()
 }

@@ -141,6 +141,12 @@ pub struct ApprovalsSetParams {
     /// Where commands run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runner: Option<CommandRunner>,
+    /// Answers by what is done, all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub classes: Option<BTreeMap<CommandClass, StandingAnswer>>,
+    /// Answers by pattern, all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patterns: Option<Vec<StandingPattern>>,
 }
 
 /// Result of `bb/approvals/set`, and what `bb/permission/list` says beside the rules.

@@ -33,6 +33,7 @@ mod desktop_access;
 mod desktop_asks;
 mod desktop_breaks;
 mod desktop_desk;
+mod desktop_host;
 mod desktop_turns;
 mod diffs;
 mod disk;

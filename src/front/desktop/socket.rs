@@ -1,0 +1,263 @@
+//! One socket: its handshake, and every message of its client in its order.
+//!
+//! Owns the reader. Bad input is answered with `server.error` and the socket lives on; only what breaks the WebSocket itself
+//! closes it, and never with 1011. Never waits for a turn.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::extract::ws::{Message, WebSocket};
+use futures::StreamExt;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+
+use super::counts::count;
+use super::hear::{hear, read};
+use super::host::{DesktopHost, HostedWorkspace};
+use super::link::SessionLink;
+use super::loop_client::LoopClient;
+use super::model_routes::named;
+use super::outbox::SocketOutbox;
+use super::rate::RateLimit;
+use super::writer::{Ahead, Begun, GOING_AWAY, SocketWriter, refused};
+use crate::app::inbox::EditorAbilities;
+use crate::domain::dialect::desktop::message::{ModelInfo, ServerInfo};
+use crate::protocol::Request;
+use crate::protocol::desktop::PROTOCOL_VERSION;
+use crate::protocol::desktop::client_message::{ClientInfo, ClientMessage};
+use crate::protocol::desktop::host_message::{HostMessage, NamedClient, SessionCursor};
+use crate::protocol::desktop::refusal::{DesktopRefusal, RefusalCode};
+use crate::protocol::request::{
+    InitParams, InitResult, LastSeen, SelectSessionResult, SessionParams, Subscribe,
+};
+use crate::protocol::version::SERVER_VERSION;
+
+/// Bytes of one message of a client: a prompt with its context fits several times.
+pub(super) const MESSAGE_BYTES: usize = 1 << 20;
+
+/// Bytes from which on a message is not read to its end: the socket is closed with 1009.
+pub(super) const FRAME_BYTES: usize = 8 << 20;
+
+/// How long the handshake may take.
+const HANDSHAKE: Duration = Duration::from_secs(30);
+
+/// How long a client may say nothing at all, not even the answer to a ping.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// Messages at once and a second.
+const MESSAGES: (u32, u32) = (200, 50);
+
+/// What the reader wants said and the writer has not said yet. Past it the reader waits, and with it the client.
+const AHEAD: usize = 64;
+
+/// Characters of a client's name that others are told.
+const NAME: usize = 80;
+
+const TOO_BIG: u16 = 1009;
+const POLICY: u16 = 1008;
+const UNREADABLE: u16 = 1007;
+
+/// Serves one socket until it ends.
+pub(super) async fn serve(
+    socket: WebSocket,
+    host: Arc<DesktopHost>,
+    workspace: Arc<HostedWorkspace>,
+    session_id: String,
+    place: OwnedSemaphorePermit,
+) {
+    let (sink, messages) = socket.split();
+    let (ahead, to_say) = mpsc::channel(AHEAD);
+    let writer = SocketWriter::new(sink, Arc::clone(&host.counts));
+    let writer = tokio::spawn(writer.run(to_say, host.stop.clone()));
+    count(&host.counts.sockets_opened);
+    count(&host.counts.sockets);
+    let mut reader = SocketReader { host: Arc::clone(&host), workspace, session_id, ahead, link: None };
+    let writes = reader.ahead.clone();
+    let code = tokio::select! {
+        code = reader.run(messages) => code,
+        // The client took nothing for too long, or the host ends.
+        () = writes.closed() => None,
+    };
+    drop(writes);
+    if let Some((code, reason)) = code {
+        // A writer that is gone needs no word.
+        let _ = reader.ahead.send(Ahead::Close(code, reason)).await;
+    }
+    drop(reader);
+    let _ = writer.await;
+    host.counts.sockets.fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
+    drop(place);
+}
+
+struct SocketReader {
+    host: Arc<DesktopHost>,
+    workspace: Arc<HostedWorkspace>,
+    session_id: String,
+    ahead: mpsc::Sender<Ahead>,
+    link: Option<Arc<SessionLink>>,
+}
+
+type SocketClose = Option<(u16, &'static str)>;
+
+impl SocketReader {
+    /// Reads until the end; how it is to be closed, if it is still open.
+    async fn run(&mut self, mut messages: futures::stream::SplitStream<WebSocket>) -> SocketClose {
+        match self.greet().await {
+            Ok(hello) => self.say(hello).await?,
+            Err(error) => self.refuse(error).await?,
+        }
+        let begun = Instant::now();
+        let rate = RateLimit::new(MESSAGES.0, MESSAGES.1);
+        loop {
+            let patience = match self.link {
+                Some(_) => SILENCE,
+                None => HANDSHAKE.saturating_sub(begun.elapsed()),
+            };
+            let next = tokio::time::timeout(patience, messages.next()).await;
+            let text = match next {
+                Err(_) if self.link.is_some() => return Some((GOING_AWAY, "Nothing came for a minute.")),
+                Err(_) => return Some((POLICY, "The handshake did not come.")),
+                Ok(None) => return None,
+                Ok(Some(Err(error))) => return Some(broken(&error)),
+                Ok(Some(Ok(Message::Text(text)))) => Some(text),
+                Ok(Some(Ok(Message::Binary(_)))) => None,
+                Ok(Some(Ok(Message::Close(_)))) => return None,
+                Ok(Some(Ok(Message::Ping(_) | Message::Pong(_)))) => continue,
+            };
+            count(&self.host.counts.messages_in);
+            let heard = match text {
+                _ if !rate.take() => Err(DesktopRefusal::new(
+                    RefusalCode::RateLimited,
+                    "Too many messages came, and this one was not taken; send it again in a second.",
+                )),
+                Some(text) if text.len() > MESSAGE_BYTES => Err(DesktopRefusal::new(
+                    RefusalCode::TooLarge,
+                    format!("The message has more than {MESSAGE_BYTES} bytes; send less."),
+                )),
+                Some(text) => self.hear(&text).await,
+                None => Err(DesktopRefusal::new(
+                    RefusalCode::BadMessage,
+                    "A message is a text, not binary; send JSON as text.",
+                )),
+            };
+            match heard {
+                Ok(None) => {}
+                Ok(Some(answer)) => self.say(answer).await?,
+                Err(error) => self.refuse(error).await?,
+            }
+        }
+    }
+
+    /// `None`: the writer is gone, and with it the socket. So `?` ends the reader.
+    async fn say(&self, message: HostMessage) -> Option<()> {
+        self.ahead.send(Ahead::Say(Box::new(message))).await.ok()
+    }
+
+    async fn refuse(&self, error: DesktopRefusal) -> Option<()> {
+        count(&self.host.counts.bad_messages);
+        self.ahead.send(refused(error)).await.ok()
+    }
+
+    /// `server.hello`: this side speaks first, and the client may have (ruling 13).
+    async fn greet(&self) -> Result<HostMessage, DesktopRefusal> {
+        let deaf =
+            Subscribe { events: Some(false), view: Some(false), tabs: Some(false), max_latency_ms: None };
+        let init = InitParams { subscribe: Some(deaf), last_seen: None };
+        let known: InitResult = self.workspace.ask(Request::Init(init)).await?;
+        let (provider, model_name) = named(&known.engine);
+        let kind = known.engine.kind.as_str().to_owned();
+        let mut capabilities = vec!["multi_file_edit", "host_applies_patches", "host_runs_commands"];
+        if known.engine.kind == crate::protocol::settings::EngineKind::Embedded {
+            capabilities.insert(0, "agentic_rag");
+        }
+        Ok(HostMessage::Hello {
+            server_info: ServerInfo {
+                version: SERVER_VERSION.to_owned(),
+                model: ModelInfo {
+                    provider: if model_name.is_some() { provider.unwrap_or(kind) } else { "none".to_owned() },
+                    model_name: model_name.unwrap_or_default(),
+                    capabilities: vec!["chat".to_owned()],
+                },
+                capabilities: capabilities.into_iter().map(str::to_owned).collect(),
+            },
+            protocol_version: PROTOCOL_VERSION.to_owned(),
+        })
+    }
+
+    async fn hear(&mut self, text: &str) -> Result<Option<HostMessage>, DesktopRefusal> {
+        let message = read(text)?;
+        match (&self.link, message) {
+            (Some(link), message) => hear(link, message).await,
+            (None, ClientMessage::Hello { client_info, protocol_version, last_seen }) => {
+                self.attach(client_info, protocol_version, last_seen).await.map(|()| None)
+            }
+            (None, ClientMessage::Ping {}) => Ok(Some(HostMessage::Pong { timestamp: super::hear::now() })),
+            (None, _) => Err(DesktopRefusal::new(
+                RefusalCode::HelloRequired,
+                "The handshake is missing, and this message was not taken; send `client.hello` first.",
+            )),
+        }
+    }
+
+    /// The handshake: from here on the socket is a client of the loop.
+    async fn attach(
+        &mut self,
+        info: ClientInfo,
+        version: Option<String>,
+        last_seen: Option<SessionCursor>,
+    ) -> Result<(), DesktopRefusal> {
+        let major = |version: &str| version.split('.').next().map(str::to_owned);
+        if version.as_deref().is_some_and(|version| major(version) != major(PROTOCOL_VERSION)) {
+            return Err(DesktopRefusal::new(
+                RefusalCode::VersionMismatch,
+                format!(
+                    "This host speaks version {PROTOCOL_VERSION}; use a client of the same first number."
+                ),
+            )
+            .with("supported_versions", vec![PROTOCOL_VERSION]));
+        }
+        let name: String = info.name.chars().filter(|c| !c.is_control()).take(NAME).collect();
+        let version: String = info.version.chars().filter(|c| !c.is_control()).take(NAME).collect();
+        let inbox = &self.workspace.inbox;
+        let id = inbox.name_client();
+        let outbox = Arc::new(SocketOutbox::new(inbox.clone(), id));
+        let abilities = EditorAbilities { context_provide: true, ..EditorAbilities::default() };
+        let start = self.workspace.start_up(abilities);
+        let client = LoopClient::connect(inbox, id, outbox.clone(), start)?;
+        let asked = last_seen.is_some();
+        let hears =
+            Subscribe { events: Some(true), view: Some(true), tabs: Some(false), max_latency_ms: None };
+        let init = InitParams {
+            subscribe: Some(hears),
+            last_seen: last_seen.map(|seen| LastSeen {
+                epochs: [(self.session_id.clone(), seen.epoch.clone())].into(),
+                epoch: seen.epoch,
+                sessions: Some([(self.session_id.clone(), seen.seq)].into()),
+            }),
+        };
+        let mut known: InitResult = client.ask(Request::Init(init)).await?;
+        let session = SessionParams { session_id: self.session_id.clone() };
+        let selected: SelectSessionResult = client.ask(Request::SelectSession(session)).await?;
+        let named = NamedClient { name, version };
+        let link =
+            SessionLink::new(Arc::clone(&self.workspace), self.session_id.clone(), (id, client), named);
+        let link = Arc::new(link);
+        self.link = Some(Arc::clone(&link));
+        let resume = known.resume.remove(&self.session_id).filter(|_| asked);
+        let begun = Begun { link, outbox, selected, resume };
+        // Without a writer the next message ends the reader.
+        let _ = self.ahead.send(Ahead::Begin(Box::new(begun))).await;
+        Ok(())
+    }
+}
+
+/// How a socket is closed that cannot be read on.
+fn broken(error: &axum::Error) -> (u16, &'static str) {
+    let words = error.to_string().to_lowercase();
+    if words.contains("too long") || words.contains("too big") || words.contains("capacity") {
+        (TOO_BIG, "A message was too large.")
+    } else if words.contains("utf") {
+        (UNREADABLE, "A text was not UTF-8.")
+    } else {
+        (1002, "What came was no WebSocket message.")
+    }
+}

@@ -1,0 +1,70 @@
+//! Blocks of the loop's view as entries of a history.
+//!
+//! Owns what a person reads of each block. Pure.
+
+use crate::domain::fact::TurnOutcome;
+use crate::domain::view::{Block, BlockBody, ToolBlockStatus};
+use crate::protocol::desktop::body::{HistoryEntry, HistoryRole};
+
+/// The entry of a block; `None` of one that says nothing to a person.
+pub(super) fn entry(block: &Block) -> Option<HistoryEntry> {
+    let (role, content) = words(&block.body)?;
+    let streaming = matches!(
+        &block.body,
+        BlockBody::Assistant { streaming: true, .. } | BlockBody::Reasoning { streaming: true, .. }
+    );
+    Some(HistoryEntry { id: block.id.clone(), role, content, seq: block.seq, streaming })
+}
+
+fn words(body: &BlockBody) -> Option<(HistoryRole, String)> {
+    let lines = |first: &str, second: Option<&str>| match second.filter(|second| !second.is_empty()) {
+        Some(second) => format!("{first}\n{second}"),
+        None => first.to_owned(),
+    };
+    Some(match body {
+        BlockBody::User { text, .. } => (HistoryRole::User, text.clone()),
+        BlockBody::Assistant { text, .. } => (HistoryRole::Assistant, text.clone()),
+        BlockBody::Reasoning { text, .. } => (HistoryRole::Reasoning, text.clone()),
+        BlockBody::Tool { name, title, status, preview, diff, .. } => {
+            let first = format!("{} ({})", title.as_deref().unwrap_or(name), status_word(*status));
+            (HistoryRole::Tool, lines(&first, preview.as_deref().or(diff.as_deref())))
+        }
+        BlockBody::Permission { permission, status, .. } => {
+            let status = serde_json::to_value(status).unwrap_or_default();
+            let status = status.as_str().unwrap_or_default().to_owned();
+            (HistoryRole::Approval, format!("{} ({status})", permission.title))
+        }
+        BlockBody::Plan { steps } => {
+            let steps: Vec<&str> = steps.iter().map(|step| step.text.as_str()).collect();
+            (HistoryRole::Notice, steps.join("\n"))
+        }
+        BlockBody::Patch { files, rationale, diff, .. } => {
+            let files: Vec<&str> = files.iter().map(|file| file.file_path.as_str()).collect();
+            let first = lines(&files.join(", "), rationale.as_deref());
+            (HistoryRole::Tool, lines(&first, diff.as_deref()))
+        }
+        BlockBody::Command { command, status } => (HistoryRole::Tool, format!("{command} ({status})")),
+        BlockBody::Changes { text, .. }
+        | BlockBody::Summary { text, .. }
+        | BlockBody::Notice { text, .. } => (HistoryRole::Notice, text.clone()),
+        BlockBody::TurnEnd { outcome, text, .. } if *outcome != TurnOutcome::Done => (
+            HistoryRole::Notice,
+            text.clone().unwrap_or_else(|| "The turn did not end as it should.".to_owned()),
+        ),
+        BlockBody::TurnStart { .. } | BlockBody::TurnEnd { .. } => return None,
+        BlockBody::Task { title, status, .. } => (HistoryRole::Notice, format!("{title} ({status})")),
+        BlockBody::Checkpoint { title, .. } => (HistoryRole::Notice, title.clone()),
+        BlockBody::Link { uri, label, .. } => (HistoryRole::Notice, lines(label, Some(uri))),
+        BlockBody::Unknown { preview, .. } => (HistoryRole::Notice, preview.clone()),
+    })
+}
+
+fn status_word(status: ToolBlockStatus) -> &'static str {
+    match status {
+        ToolBlockStatus::Running => "running",
+        ToolBlockStatus::Ok => "done",
+        ToolBlockStatus::Failed => "failed",
+        ToolBlockStatus::Denied => "denied",
+        ToolBlockStatus::Cancelled => "cancelled",
+    }
+}

@@ -1,0 +1,427 @@
+//! From the loop's view of a session to the messages of the desktop protocol, for one client.
+//!
+//! Owns what this client has been told of the turn that runs, and how far. Pure: what needs the loop again (a patch, the state)
+//! comes out as a wish. Never decides what is true: a snapshot replaces everything here.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use super::transcript::entry;
+use crate::domain::approval::{Action, Permission, PermissionStatus};
+use crate::domain::dialect::desktop::message::{
+    FinalMetadata, PlanStep, ServerMessage, ThinkingPhase, ToolStatus,
+};
+use crate::domain::event::EventClass;
+use crate::domain::fact::{NoticeLevel, TurnOutcome};
+use crate::domain::view::{Block, BlockBody, Change, ChangeOp, Lane, ToolBlockStatus, View};
+use crate::protocol::desktop::host_message::{HostMessage, SessionCursor, SnapshotReason};
+use crate::protocol::desktop::refusal::{DesktopRefusal, RefusalCode};
+use crate::protocol::notification::{EventsParams, ViewParams};
+
+/// Between two messages of the assistant in one turn.
+const BETWEEN: &str = "\n\n";
+
+/// Tools of one turn whose state is remembered. Past it a tool may be told to begin twice.
+const TOOLS: usize = 4_096;
+
+/// What comes out.
+#[derive(Debug, PartialEq)]
+pub(super) enum ClientNews {
+    /// As it is.
+    Message(Box<HostMessage>),
+    /// A request for approval waits.
+    Ask(Box<Permission>),
+    /// A request for approval is settled.
+    Settled(String, PermissionStatus),
+    /// How the session stands has changed.
+    State,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Translator {
+    pub(super) cursor: SessionCursor,
+    pub(super) running: bool,
+    pub(super) pending: BTreeSet<String>,
+    /// Step that runs, and steps.
+    pub(super) plan: (u64, u64),
+    /// `seq` of the last prompt and the last end that were told.
+    last_prompt: u64,
+    last_end: u64,
+    /// Texts of the assistant in this turn, by block.
+    texts: Vec<(String, String)>,
+    /// What was sent of them.
+    sent: String,
+    /// A text was replaced: the final message is made of the texts.
+    rewritten: bool,
+    tools: BTreeMap<String, ToolBlockStatus>,
+    tools_used: Vec<String>,
+    files: BTreeSet<String>,
+    reasoning: BTreeMap<String, usize>,
+}
+
+impl Translator {
+    /// From a view on.
+    pub(super) fn begin(view: &View) -> (Self, Vec<ClientNews>) {
+        let mut translator = Self {
+            cursor: SessionCursor::default(),
+            running: false,
+            pending: BTreeSet::new(),
+            plan: (0, 0),
+            last_prompt: 0,
+            last_end: 0,
+            texts: Vec::new(),
+            sent: String::new(),
+            rewritten: false,
+            tools: BTreeMap::new(),
+            tools_used: Vec::new(),
+            files: BTreeSet::new(),
+            reasoning: BTreeMap::new(),
+        };
+        let told = translator.show(view, SnapshotReason::Connected);
+        (translator, told)
+    }
+
+    /// `bb/view`.
+    pub(super) fn view(&mut self, params: ViewParams) -> Vec<ClientNews> {
+        if let Some(view) = &params.snapshot {
+            return self.show(view, SnapshotReason::Behind);
+        }
+        if params.to_seq <= self.cursor.seq {
+            return Vec::new();
+        }
+        self.cursor.seq = params.to_seq;
+        let mut told = Vec::new();
+        for change in params.changes.into_iter().filter(|change| change.lane == Lane::Chat) {
+            self.change(change, &mut told);
+        }
+        told
+    }
+
+    /// `bb/events`: only what no view holds.
+    pub(super) fn events(&self, params: &EventsParams) -> Vec<ClientNews> {
+        let statuses = params.events.iter().filter(|event| event.class == EventClass::RetrievalStatus);
+        statuses
+            .filter_map(|event| {
+                let mut message = Map::clone(&event.payload);
+                message.insert("type".to_owned(), event.kind.clone().into());
+                match serde_json::from_value(Value::Object(message)).ok()? {
+                    ServerMessage::RetrieveStatus { stage, results_count, message } => {
+                        Some(say(HostMessage::RetrieveStatus { stage, results_count, message }))
+                    }
+                    _ => None,
+                }
+            })
+            .collect()
+    }
+
+    /// The whole view, in place of all that was told before.
+    fn show(&mut self, view: &View, reason: SnapshotReason) -> Vec<ClientNews> {
+        let was_running = self.running;
+        let chat = &view.lanes.chat.blocks;
+        self.cursor = SessionCursor { epoch: view.epoch.clone(), seq: view.seq };
+        let ended = chat.iter().rev().find(|block| matches!(block.body, BlockBody::TurnEnd { .. }));
+        let ended_at = ended.map_or(0, |block| block.seq);
+        let runs = |block: &Block| {
+            block.seq > ended_at
+                && matches!(
+                    block.body,
+                    BlockBody::TurnStart { .. }
+                        | BlockBody::Assistant { streaming: true, .. }
+                        | BlockBody::Tool { status: ToolBlockStatus::Running, .. }
+                        | BlockBody::Permission { status: PermissionStatus::Pending, .. }
+                )
+        };
+        self.running = chat.iter().any(runs);
+        self.forget_turn();
+        self.pending.clear();
+        for block in chat {
+            match &block.body {
+                BlockBody::User { .. } => self.last_prompt = self.last_prompt.max(block.seq),
+                BlockBody::Assistant { text, .. } if block.seq > ended_at && self.running => {
+                    self.texts.push((block.id.clone(), text.clone()));
+                }
+                BlockBody::Tool { status, .. } if block.seq > ended_at => {
+                    self.tools.insert(block.id.clone(), *status);
+                }
+                BlockBody::Reasoning { text, .. } if block.seq > ended_at => {
+                    self.reasoning.insert(block.id.clone(), text.len());
+                }
+                BlockBody::Permission { permission, status: PermissionStatus::Pending, .. } => {
+                    self.pending.insert(permission.request_id.clone());
+                }
+                _ => {}
+            }
+        }
+        self.sent = self.whole_text();
+        let mut told = vec![say(HostMessage::Snapshot {
+            reason,
+            cursor: self.cursor.clone(),
+            messages: chat.iter().filter_map(entry).collect(),
+            has_more: view.lanes.chat.has_more,
+            cumulative_text: self.sent.clone(),
+        })];
+        if let Some(end) = ended.filter(|_| was_running && ended_at > self.last_end) {
+            let after = chat.iter().filter(|block| block.seq < ended_at);
+            let answer = after.rev().find_map(|block| match &block.body {
+                BlockBody::Assistant { text, .. } => Some(text.clone()),
+                _ => None,
+            });
+            self.end_turn(end, answer.unwrap_or_default(), &mut told);
+        }
+        self.last_end = self.last_end.max(ended_at);
+        told
+    }
+
+    fn change(&mut self, change: Change, told: &mut Vec<ClientNews>) {
+        match (change.op, change.block, change.text) {
+            (ChangeOp::Put, Some(block), _) => self.put(block, told),
+            (ChangeOp::Append, _, Some(text)) => self.append(&change.id, &text, told),
+            (ChangeOp::Put | ChangeOp::Append | ChangeOp::Remove, _, _) => {}
+        }
+    }
+
+    fn append(&mut self, id: &str, text: &str, told: &mut Vec<ClientNews>) {
+        if let Some((_, known)) = self.texts.iter_mut().find(|(known, _)| known == id) {
+            known.push_str(text);
+            self.token(text, told);
+        } else if let Some(length) = self.reasoning.get_mut(id) {
+            *length += text.len();
+            thinks(ThinkingPhase::Planning, text, told);
+        }
+    }
+
+    fn token(&mut self, piece: &str, told: &mut Vec<ClientNews>) {
+        if piece.is_empty() {
+            return;
+        }
+        self.sent.push_str(piece);
+        // What waits to be sent anyway goes as one.
+        if let Some(ClientNews::Message(last)) = told.last_mut()
+            && let HostMessage::Token { token, cumulative_text } = &mut **last
+        {
+            token.push_str(piece);
+            cumulative_text.push_str(piece);
+            return;
+        }
+        told.push(say(HostMessage::Token { token: piece.to_owned(), cumulative_text: self.sent.clone() }));
+    }
+
+    fn put(&mut self, block: Block, told: &mut Vec<ClientNews>) {
+        match block.body {
+            BlockBody::User { text, message_id, .. } => {
+                if block.seq > self.last_prompt {
+                    self.last_prompt = block.seq;
+                    told.push(say(HostMessage::UserPrompt { message: text, message_id }));
+                }
+            }
+            BlockBody::TurnStart { .. } => {
+                if !self.running {
+                    self.forget_turn();
+                    self.running = true;
+                    thinks(ThinkingPhase::Analyzing, "Reading the prompt.", told);
+                    told.push(ClientNews::State);
+                }
+            }
+            BlockBody::TurnEnd { .. } => {
+                if block.seq > self.last_end {
+                    let answer = if self.rewritten { self.whole_text() } else { self.sent.clone() };
+                    self.last_end = block.seq;
+                    self.end_turn(&block, answer, told);
+                }
+            }
+            BlockBody::Assistant { text, .. } => self.put_text(block.id, text, told),
+            BlockBody::Reasoning { text, .. } => {
+                let known = self.reasoning.insert(block.id, text.len()).unwrap_or(0);
+                if let Some(piece) = text.get(known..).filter(|piece| !piece.is_empty()) {
+                    thinks(ThinkingPhase::Planning, piece, told);
+                }
+            }
+            BlockBody::Tool { .. } => self.put_tool(&block, told),
+            BlockBody::Permission { permission, status, .. } => self.put_permission(permission, status, told),
+            BlockBody::Plan { steps } => {
+                let done = steps.iter().filter(|step| is_done(step.status.as_deref())).count() as u64;
+                let total = steps.len() as u64;
+                self.plan = ((done + 1).min(total), total);
+                let steps = steps.into_iter().zip(1..).map(|(step, step_number)| PlanStep {
+                    step_number,
+                    description: step.text,
+                    files_involved: step.files,
+                });
+                told.push(say(HostMessage::Plan { steps: steps.collect(), rationale: String::new() }));
+                told.push(ClientNews::State);
+            }
+            BlockBody::Notice { level, text, .. } => notice(level, text, told),
+            BlockBody::Summary { success: false, text, .. } => notice(NoticeLevel::Warning, text, told),
+            BlockBody::Changes { text, .. } => notice(NoticeLevel::Info, text, told),
+            BlockBody::Command { command, status } => {
+                notice(NoticeLevel::Info, format!("{command} ({status})"), told);
+            }
+            BlockBody::Checkpoint { title, status, .. } => {
+                notice(NoticeLevel::Info, format!("{title} ({status})"), told);
+            }
+            BlockBody::Link { uri, label, .. } => {
+                notice(NoticeLevel::Info, format!("{label} {uri}").trim().to_owned(), told);
+            }
+            BlockBody::Unknown { preview, .. } => notice(NoticeLevel::Info, preview, told),
+            // Patches are told with their request for approval, tasks with their tools.
+            BlockBody::Summary { success: true, .. } | BlockBody::Patch { .. } | BlockBody::Task { .. } => {}
+        }
+    }
+
+    fn put_text(&mut self, id: String, text: String, told: &mut Vec<ClientNews>) {
+        let Some((_, known)) = self.texts.iter_mut().find(|(known, _)| *known == id) else {
+            let before = if self.sent.is_empty() { "" } else { BETWEEN };
+            let piece = if text.is_empty() { String::new() } else { format!("{before}{text}") };
+            self.texts.push((id, text));
+            return self.token(&piece, told);
+        };
+        match text.strip_prefix(known.as_str()).map(str::to_owned) {
+            Some(piece) => {
+                *known = text;
+                self.token(&piece, told);
+            }
+            None => {
+                *known = text;
+                self.rewritten = true;
+            }
+        }
+    }
+
+    fn put_tool(&mut self, block: &Block, told: &mut Vec<ClientNews>) {
+        let BlockBody::Tool { tool_call_id, name, status, title, input, preview, diff, exit_code, .. } =
+            &block.body
+        else {
+            return;
+        };
+        if self.tools.len() >= TOOLS {
+            self.tools.clear();
+        }
+        if self.tools.insert(block.id.clone(), *status) == Some(*status) {
+            return;
+        }
+        if !self.tools_used.contains(name) && self.tools_used.len() < TOOLS {
+            self.tools_used.push(name.clone());
+        }
+        let (status, result) = match status {
+            ToolBlockStatus::Running => (ToolStatus::Started, Value::Null),
+            ToolBlockStatus::Ok => {
+                let result = json!({ "preview": preview, "diff": diff, "exit_code": exit_code });
+                (ToolStatus::Completed, result)
+            }
+            ToolBlockStatus::Failed => (ToolStatus::Failed, json!({ "error": preview })),
+            ToolBlockStatus::Denied => (ToolStatus::Failed, json!({ "error": "It was not allowed." })),
+            ToolBlockStatus::Cancelled => (ToolStatus::Failed, json!({ "error": "It was stopped." })),
+        };
+        let args = match input {
+            Some(Value::Object(args)) => args.clone(),
+            Some(other) => Map::from_iter([("input".to_owned(), other.clone())]),
+            None => title.iter().map(|title| ("title".to_owned(), title.as_str().into())).collect(),
+        };
+        told.push(say(HostMessage::ToolExecute {
+            call_id: tool_call_id.clone().unwrap_or_else(|| block.id.clone()),
+            tool_name: name.clone(),
+            args,
+            status,
+            result,
+        }));
+    }
+
+    fn put_permission(
+        &mut self,
+        permission: Box<Permission>,
+        status: PermissionStatus,
+        told: &mut Vec<ClientNews>,
+    ) {
+        match status {
+            PermissionStatus::Pending => {
+                if self.pending.insert(permission.request_id.clone()) {
+                    told.push(ClientNews::Ask(permission));
+                    told.push(ClientNews::State);
+                }
+            }
+            PermissionStatus::Saving => {}
+            PermissionStatus::Allowed
+            | PermissionStatus::Denied
+            | PermissionStatus::Expired
+            | PermissionStatus::Cancelled => {
+                if let (PermissionStatus::Allowed, Action::Edit { files }) =
+                    (status, &permission.subject.action)
+                {
+                    self.files.extend(files.iter().map(|file| file.file_path.clone()));
+                }
+                if self.pending.remove(&permission.request_id) {
+                    told.push(ClientNews::Settled(permission.request_id.clone(), status));
+                    told.push(ClientNews::State);
+                }
+            }
+        }
+    }
+
+    /// Requests that wait, as the loop lists them.
+    pub(super) fn waits(&mut self, permission: &Permission) {
+        self.pending.insert(permission.request_id.clone());
+    }
+
+    fn end_turn(&mut self, end: &Block, answer: String, told: &mut Vec<ClientNews>) {
+        let BlockBody::TurnEnd { outcome, text, input_tokens, output_tokens, total_tokens, .. } = &end.body
+        else {
+            return;
+        };
+        if matches!(outcome, TurnOutcome::Failed | TurnOutcome::Cut) {
+            let why = text.clone().unwrap_or_else(|| "The turn failed; the transcript says why.".to_owned());
+            told.push(say(HostMessage::Error { error: DesktopRefusal::new(RefusalCode::ModelError, why) }));
+        }
+        let sum = input_tokens.unwrap_or(0) + output_tokens.unwrap_or(0);
+        told.push(say(HostMessage::MessageFinal {
+            message: answer,
+            metadata: FinalMetadata {
+                tokens_used: total_tokens.unwrap_or(sum),
+                files_modified: self.files.len() as u64,
+                tools_used: std::mem::take(&mut self.tools_used),
+                success: *outcome == TurnOutcome::Done,
+                cancelled: *outcome == TurnOutcome::Stopped,
+            },
+        }));
+        self.running = false;
+        self.forget_turn();
+        told.push(ClientNews::State);
+    }
+
+    fn forget_turn(&mut self) {
+        self.texts.clear();
+        self.sent.clear();
+        self.rewritten = false;
+        self.tools.clear();
+        self.tools_used.clear();
+        self.files.clear();
+        self.reasoning.clear();
+        self.plan = (0, 0);
+    }
+
+    fn whole_text(&self) -> String {
+        let texts: Vec<&str> = self.texts.iter().map(|(_, text)| text.as_str()).collect();
+        texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(BETWEEN)
+    }
+}
+
+fn say(message: HostMessage) -> ClientNews {
+    ClientNews::Message(Box::new(message))
+}
+
+fn thinks(phase: ThinkingPhase, message: &str, told: &mut Vec<ClientNews>) {
+    told.push(say(HostMessage::Thinking { phase, message: message.to_owned() }));
+}
+
+fn notice(level: NoticeLevel, message: String, told: &mut Vec<ClientNews>) {
+    told.push(say(HostMessage::Notice { level, message, code: None }));
+}
+
+fn is_done(status: Option<&str>) -> bool {
+    matches!(status, Some("done" | "completed"))
+}
+
+#[cfg(test)]
+#[path = "translate_tests.rs"]
+mod tests;
