@@ -33,6 +33,8 @@ mod editor;
 #[cfg(feature = "server")]
 mod engine;
 #[cfg(feature = "server")]
+mod front;
+#[cfg(feature = "server")]
 mod host;
 #[cfg(feature = "server")]
 mod http;

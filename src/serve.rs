@@ -20,9 +20,10 @@ use crate::app::ports::{Ambient, Engine, EngineReport, Journal, Outbox, Secret, 
 use crate::app::{App, ClientId, Ports};
 use crate::cli::args::{
     ENV_ANTHROPIC_KEY, ENV_API_TOKEN, ENV_API_URL, ENV_GEMINI_KEY, ENV_MODEL_TOKEN, ENV_OPENAI_KEY,
-    ServeOptions, TOKEN_VARIABLES,
+    ServeOptions, ServedFront, TOKEN_VARIABLES,
 };
 use crate::domain::coded_error::{CodedError, ErrorCode};
+use crate::domain::policy::environment::AGENT_MARK;
 use crate::domain::policy::redact::Redactor;
 use crate::editor::{
     Edge, EndCause, FrameOutbox, Lifecycle, LogGate, LogLayer, open_stdout, serve as serve_editor,
@@ -31,6 +32,8 @@ use crate::editor::{
 use crate::engine::acp::{self, AcpEngine, presets};
 use crate::engine::breadboard::{self, BreadboardEngine};
 use crate::engine::embedded::EmbeddedEngine;
+use crate::front;
+use crate::front::acp::AcpServing;
 use crate::host::models::{HostTokens, Token};
 use crate::host::retrieval::Retrieval;
 use crate::process;
@@ -66,8 +69,45 @@ impl Ambient for System {
     }
 }
 
-/// Serves one editor until the process ends. Returns only when it could not begin.
+/// Serves an editor, or whoever the options say.
 pub fn serve(options: ServeOptions) -> ExitCode {
+    match options.front {
+        ServedFront::Editor => serve_one_editor(options),
+        ServedFront::AgentClient => serve_agent_client(options),
+    }
+}
+
+/// Serves one client of the Agent Client Protocol until its input ends. Each folder of its has a loop of its own.
+fn serve_agent_client(options: ServeOptions) -> ExitCode {
+    say_only_where_it_failed();
+    let Ok(stdout) = open_stdout() else { return ExitCode::FAILURE };
+    if std::env::var_os(AGENT_MARK).is_some() {
+        return front::acp::refuse_inside_itself(stdout);
+    }
+    let Some(loop_runtime) = loop_runtime() else { return ExitCode::FAILURE };
+    survive_file_limits(&loop_runtime);
+    #[cfg(unix)]
+    process::adopt_orphans();
+    let hidden = secrets_of_environment();
+    let (runtime, redactor) = (loop_runtime.handle().clone(), hidden.clone());
+    let start_loop = move || {
+        let (inbox, editor_events) = Inbox::new();
+        let (engine_reports, reports) = mpsc::channel(ENGINE_BOUND);
+        let app = the_loop(&inbox, &runtime, engine_reports, redactor.clone());
+        runtime.spawn(crate::app::run(app, editor_events, reports, |step| tokio::task::block_in_place(step)));
+        inbox
+    };
+    let serving = AcpServing { start_loop: Box::new(start_loop), overrides: options.overrides, hidden };
+    let code = front::acp::serve(serving, stdout);
+    #[cfg(unix)]
+    process::end_the_unguarded(LAST_LOOK);
+    // Threads that block are not waited for.
+    loop_runtime.shutdown_background();
+    code
+}
+
+/// Serves one editor until the process ends. Returns only when it could not begin.
+fn serve_one_editor(options: ServeOptions) -> ExitCode {
     say_only_where_it_failed();
     let Some(loop_runtime) = loop_runtime() else { return ExitCode::FAILURE };
     survive_file_limits(&loop_runtime);
@@ -145,12 +185,15 @@ fn log_to(outbox: &Arc<FrameOutbox>) -> Arc<LogGate> {
 
 /// Tokens of the environment are hidden in all that is written and sent.
 fn hide_tokens(outbox: &FrameOutbox) -> Redactor {
+    let redactor = secrets_of_environment();
+    outbox.hide_all(&redactor);
+    redactor
+}
+
+fn secrets_of_environment() -> Redactor {
     let mut redactor = Redactor::default();
     let names = TOKEN_VARIABLES.iter().copied().chain(presets::keys_of_all());
-    for token in names.filter_map(said) {
-        redactor.add(&token);
-        outbox.hide(&Secret(token));
-    }
+    names.filter_map(said).for_each(|token| redactor.add(&token));
     redactor
 }
 

@@ -77,6 +77,12 @@ const ROOMS: &[Room] = &[
         imports: &[("app", PORTS), ("protocol", ANY), ("domain", ANY)],
         never: &["rusqlite", "reqwest", "println!", "eprintln!"],
     },
+    // Other protocols over the same loop, beside the editor's.
+    Room {
+        name: "front",
+        imports: &[("app", PORTS), ("protocol", ANY), ("domain", ANY)],
+        never: &["rusqlite", "reqwest", "tower_lsp", "lsp_types", "println!", "eprintln!"],
+    },
     Room {
         name: "engine",
         imports: &[

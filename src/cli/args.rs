@@ -62,6 +62,9 @@ pub(crate) enum Command {
     /// Ask one question about a workspace and stream the answer to the terminal.
     #[command(after_help = super::exit::ASK_EXIT_HELP)]
     Ask(AskArgs),
+    /// Be an agent on stdio for a client of the Agent Client Protocol (Zed, JetBrains and others), with any engine behind. Nothing is
+    /// written or run without --trust; the folder of a session is the one that the client names.
+    Acp(Box<AcpArgs>),
     /// Take back what a turn changed in the files: shows what it would do, and asks.
     Undo(UndoArgs),
     /// Check the installation, the engine, the model, trust and the state directory, and say what to do.
@@ -214,6 +217,14 @@ pub(crate) struct AskArgs {
     pub server: ServerArgs,
 }
 
+/// Options of `acp`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AcpArgs {
+    /// Settings of the server.
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
 /// Options of `undo`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct UndoArgs {
@@ -316,6 +327,18 @@ pub(crate) struct GuardArgs {
 pub struct ServeOptions {
     /// The strongest layer of the settings.
     pub overrides: Overrides,
+    /// Who is served.
+    pub front: ServedFront,
+}
+
+/// Who is served on stdin and stdout.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ServedFront {
+    /// An editor.
+    #[default]
+    Editor,
+    /// A client of the Agent Client Protocol.
+    AgentClient,
 }
 
 /// The layer that flags and environment make. Flags win over environment; an empty variable counts as absent.

@@ -42,7 +42,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use self::args::{Cli, Command, ServeOptions, ServerArgs, overrides};
+use self::args::{Cli, Command, ServeOptions, ServedFront, ServerArgs, overrides};
 pub(crate) use self::exit::Exit;
 use self::knowledge::{Knowledge, KnownAgent, KnownAgents};
 use crate::engine::acp::agents::{AgentLine, Agents};
@@ -71,7 +71,10 @@ where
     }
     // What every editor says. The parser is not even touched then: its code would stay resident for nothing.
     if argv.iter().skip(1).all(|argument| argument == "--stdio") {
-        return serve(ServeOptions { overrides: overrides(&ServerArgs::default(), environment) });
+        return serve(ServeOptions {
+            overrides: overrides(&ServerArgs::default(), environment),
+            ..ServeOptions::default()
+        });
     }
     // Two of these are started for every command, so the parser, which takes longer than all that they do, is left out too.
     if let Some(words) = guard::words(&argv) {
@@ -86,7 +89,13 @@ where
         }
     };
     match cli.command {
-        None => serve(ServeOptions { overrides: overrides(&cli.server, environment) }),
+        None => {
+            serve(ServeOptions { overrides: overrides(&cli.server, environment), ..ServeOptions::default() })
+        }
+        Some(Command::Acp(args)) => {
+            let front = ServedFront::AgentClient;
+            serve(ServeOptions { overrides: overrides(&args.server, environment), front })
+        }
         Some(Command::Undo(args)) => ask::undo(&args).into(),
         Some(Command::Ask(args)) => ask::ask(&args, knowledge()).into(),
         Some(Command::Doctor(args)) => doctor::doctor(&args, knowledge()).into(),
