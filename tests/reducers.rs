@@ -231,6 +231,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(("local.notice", json!({ "level": "info", "text": "n" }))),
         1 => Just(("local.gap", json!({ "reason": "why" }))),
         1 => Just(("local.command", json!({ "command": "set_model x", "status": "ok" }))),
+        2 => (1..20_u64).prop_map(|turn| ("local.changes", json!({ "promptSeq": turn, "files": [], "text": "t" }))),
     ];
     (message, prop_oneof![Just(None), (1..3_u64).prop_map(Some)]).prop_map(|((kind, payload), turn)| Step {
         dialect: Spoken::Desktop,
@@ -389,11 +390,13 @@ fn text_block(id: &str, text: &str) -> Block {
 
 fn change() -> impl Strategy<Value = Change> {
     let lane = prop_oneof![Just(Lane::Chat), Just(Lane::Run)];
-    (lane, 0..4_u8, 0..5_u8, "[a-c]{1,2}").prop_map(|(lane, id, op, text)| {
+    (lane, 0..4_u8, 0..6_u8, "[a-c]{1,2}", 0..4_u8).prop_map(|(lane, id, op, text, other)| {
+        let behind = (other != id).then(|| format!("b{other}"));
         let id = format!("b{id}");
         match op {
             0 => Change::remove(lane, &id),
             1 | 2 => Change::put(lane, text_block(&id, &text)),
+            3 => Change::put(lane, text_block(&id, &text)).behind(behind),
             _ => Change::append(lane, &id, text),
         }
     })

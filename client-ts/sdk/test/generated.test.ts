@@ -79,7 +79,9 @@ describe("R000-74: the validator of", () => {
 });
 
 test("the validators need no eval and no other module", () => {
-  const code = readFileSync(join(folder, "validators.ts"), "utf8");
+  // Values of a schema may be named as anything.
+  const code = readFileSync(join(folder, "validators.ts"), "utf8").replace(/"(?:[^"\\]|\\.)*"/g, '""');
+  expect(code.length).toBeGreaterThan(10_000);
   expect(code.match(/\beval\s*\(|new Function|\bFunction\s*\(|\brequire\s*\(|\bimport\b/g)).toBeNull();
 });
 

@@ -65,6 +65,9 @@ test('D7: unsaved changes are kept, which is said once however often the disk ch
     s:idle()
     same({ s:lines(buffer), s:read('a.txt') }, { { 'mine', 'two' }, { 'one', '2' } })
     same(s:times('changed on disk'), 1)
+    s:sees('▸ ± 2 files')
+    local shown = s:shown()
+    check(shown:find('▸ ± 2 files', 1, true) < shown:find('write it again', 1, true), 'below its own turn: ' .. shown)
   end)
 end)
 

@@ -3,7 +3,7 @@
 //! Owns the blocks of the running turn. Never sends anything.
 
 use crate::domain::chat_document::{ChatSync, answer_of};
-use crate::domain::view::{Block, Change, ChangeOp, Lane};
+use crate::domain::view::{self, Block, Change, ChangeOp, Lane};
 
 /// Blocks of one turn that are shown. The oldest go first: the whole turn is in the journal.
 const BLOCKS: usize = 2_000;
@@ -88,7 +88,7 @@ impl PlainChat {
                         self.blocks[at] = block.clone();
                     }
                 }
-                (ChangeOp::Put, None) => self.blocks.extend(change.block.clone()),
+                (ChangeOp::Put, None) => view::insert(&mut self.blocks, change),
                 (ChangeOp::Append, Some(at)) => {
                     self.blocks[at].append_text(change.text.as_deref().unwrap_or_default());
                 }

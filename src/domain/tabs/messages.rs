@@ -128,7 +128,9 @@ impl SentBlocks {
         let mut news = Vec::new();
         for change in changes.iter().filter(|change| change.lane == Lane::Chat) {
             match (change.op, &change.block, &change.text) {
-                (ChangeOp::Put, Some(block), _) => news.extend(self.put(block, first_seq)),
+                (ChangeOp::Put, Some(block), _) => {
+                    news.extend(self.put(block, change.after.as_deref(), first_seq));
+                }
                 (ChangeOp::Append, _, Some(text)) => news.extend(self.append(&change.id, text)),
                 (ChangeOp::Remove, ..) => return vec![News::Anew],
                 (ChangeOp::Put | ChangeOp::Append, ..) => {}
@@ -137,9 +139,11 @@ impl SentBlocks {
         news
     }
 
-    fn put(&mut self, block: &Block, first_seq: u64) -> Option<News> {
+    fn put(&mut self, block: &Block, after: Option<&str>, first_seq: u64) -> Option<News> {
         let known = self.blocks.iter().rposition(|known| known.id == block.id);
-        let message_id = match known.and_then(|at| self.blocks.get(at)) {
+        // What comes late belongs to the prompt of the block that it stands behind.
+        let of = known.or_else(|| self.blocks.iter().rposition(|known| Some(known.id.as_str()) == after));
+        let message_id = match of.and_then(|at| self.blocks.get(at)) {
             Some(known) => known.message_id.clone(),
             None => self.prompt_of(block),
         };

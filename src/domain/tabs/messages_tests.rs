@@ -155,6 +155,41 @@ fn words(blocks: &[Block]) -> Vec<(String, String)> {
     words.collect()
 }
 
+#[test]
+fn what_a_turn_changed_is_told_of_its_own_prompt_though_another_was_sent() {
+    let asked = |id: &str, seq| {
+        let (text, message_id) = (id.to_owned(), Some(id.to_owned()));
+        let body = BlockBody::User {
+            text,
+            message_id,
+            attachment_ids: Vec::new(),
+            context: Vec::new(),
+            context_notes: Vec::new(),
+            context_seq: None,
+        };
+        put(Block { id: format!("u-{seq}"), turn: None, seq, body })
+    };
+    let changed = BlockBody::Changes {
+        prompt_seq: 1,
+        of_revert: None,
+        files: Vec::new(),
+        uncovered: None,
+        text: "This turn changed 1 file.".into(),
+    };
+    let late = put(Block { id: "changes-1".into(), turn: None, seq: 4, body: changed });
+    let mut told = SentBlocks::new(false);
+    told.news(&[asked("first", 1), put(answer("a-2", 1, 2, "Done.", false)), asked("second", 3)], 1);
+    let news = told.news(&[late.behind(Some("a-2".into()))], 4);
+    let of: Vec<Option<&str>> = news
+        .iter()
+        .map(|news| match news {
+            News::Block { message_id, .. } => message_id.as_deref(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(of, [Some("first")]);
+}
+
 proptest! {
     #[test]
     fn r001_11_29_what_a_client_is_told_adds_up_to_the_transcript(

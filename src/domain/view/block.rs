@@ -74,7 +74,8 @@ impl Lane {
     }
 }
 
-/// One change of the view. `put` inserts at the end or replaces by `id`; `append` adds `text` to the block's `text`.
+/// One change of the view. `put` replaces by `id`, or inserts: at the end, or behind the block that `after` names; `append`
+/// adds `text` to the block's `text`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// Which lane.
@@ -86,6 +87,11 @@ pub struct Change {
     /// The block, on `put`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<Block>,
+    /// On `put`: the block goes behind this one where the lane does not hold it yet, and nowhere where it does not hold this
+    /// one (both are on an older page). Told of what belongs to a turn and came when the next one had begun. Without it the
+    /// block goes to the end. At most one block names another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
     /// The text, on `append`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
@@ -95,7 +101,7 @@ pub struct Change {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChangeOp {
-    /// Insert at the end, or replace by id.
+    /// Replace by id, or insert: at the end, or behind the block that `after` names.
     Put,
     /// Add text to a block.
     Append,

@@ -7,17 +7,29 @@ use super::block::{Block, BlockBody, Change, ChangeOp, Lane, LaneView, View, Vie
 impl Change {
     /// Inserts at the end of the lane, or replaces the block of the same id.
     pub fn put(lane: Lane, block: Block) -> Self {
-        Self { lane, op: ChangeOp::Put, id: block.id.clone(), block: Some(block), text: None }
+        Self { lane, op: ChangeOp::Put, id: block.id.clone(), block: Some(block), after: None, text: None }
+    }
+
+    /// The same, but inserts behind this block.
+    pub fn behind(self, id: Option<String>) -> Self {
+        Self { after: id, ..self }
     }
 
     /// Adds text to the text of a block.
     pub fn append(lane: Lane, id: &str, text: impl Into<String>) -> Self {
-        Self { lane, op: ChangeOp::Append, id: id.to_owned(), block: None, text: Some(text.into()) }
+        Self {
+            lane,
+            op: ChangeOp::Append,
+            id: id.to_owned(),
+            block: None,
+            after: None,
+            text: Some(text.into()),
+        }
     }
 
     /// Takes a block away.
     pub fn remove(lane: Lane, id: &str) -> Self {
-        Self { lane, op: ChangeOp::Remove, id: id.to_owned(), block: None, text: None }
+        Self { lane, op: ChangeOp::Remove, id: id.to_owned(), block: None, after: None, text: None }
     }
 }
 
@@ -50,6 +62,11 @@ impl Block {
 }
 
 impl BlockBody {
+    /// Whether one block may come behind a block of this kind when others stand there already (`Change::after`).
+    pub(super) fn may_be_followed_late(&self) -> bool {
+        matches!(self, Self::TurnEnd { .. })
+    }
+
     /// Whether a block of this kind has the `seq` of its first `put` in every later one. The others are replaced by newer events
     /// under the same id.
     pub(super) fn keeps_its_seq(&self) -> bool {
@@ -98,7 +115,7 @@ impl ViewLanes {
 }
 
 /// Applies changes as a client does. A change of a block that the view does not hold (it is on an older page) does
-/// nothing, unless it is a `put`, which then inserts at the end.
+/// nothing, unless it is a `put`, which then inserts at the end, or behind the block that it names.
 pub fn apply_changes(view: &mut View, changes: &[Change]) {
     for change in changes {
         let blocks = &mut view.lanes.lane_mut(change.lane).blocks;
@@ -110,7 +127,7 @@ pub fn apply_changes(view: &mut View, changes: &[Change]) {
                     blocks[at] = block.clone();
                 }
             }
-            (ChangeOp::Put, None) => blocks.extend(change.block.clone()),
+            (ChangeOp::Put, None) => insert(blocks, change),
             (ChangeOp::Append, Some(at)) => {
                 blocks[at].append_text(change.text.as_deref().unwrap_or_default());
             }
@@ -119,5 +136,16 @@ pub fn apply_changes(view: &mut View, changes: &[Change]) {
             }
             (ChangeOp::Append | ChangeOp::Remove, None) => {}
         }
+    }
+}
+
+/// Puts a new block at its place: at the end, or behind the one that it names, where that is held.
+pub(crate) fn insert(blocks: &mut Vec<Block>, change: &Change) {
+    let at = match &change.after {
+        None => Some(blocks.len()),
+        Some(after) => blocks.iter().rposition(|block| block.id == *after).map(|at| at + 1),
+    };
+    if let (Some(at), Some(block)) = (at, &change.block) {
+        blocks.insert(at, block.clone());
     }
 }

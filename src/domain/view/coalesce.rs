@@ -38,7 +38,12 @@ pub fn coalesce(changes: Vec<Change>) -> Vec<Change> {
         if replaces && let Some(at) = before {
             kept[at] = None;
         }
-        last.entry(change.lane).or_default().insert(change.id.clone(), kept.len());
+        let last = last.entry(change.lane).or_default();
+        if let Some(after) = &change.after {
+            // Whether that block is there decides here, so what was done to it before stays.
+            last.remove(after);
+        }
+        last.insert(change.id.clone(), kept.len());
         kept.push(Some(change));
     }
     kept.into_iter().flatten().collect()
@@ -58,11 +63,13 @@ fn merge(earlier: &mut Change, later: Change) -> Option<Change> {
             }
             None
         }
-        (ChangeOp::Put, ChangeOp::Put) => {
+        // It is held from the first one on. Behind a block that is not there it may not be.
+        (ChangeOp::Put, ChangeOp::Put) if earlier.after.is_none() => {
             earlier.block = later.block;
             None
         }
         (ChangeOp::Append | ChangeOp::Put, ChangeOp::Remove)
+        | (ChangeOp::Put, ChangeOp::Put)
         | (ChangeOp::Append, ChangeOp::Put)
         | (ChangeOp::Remove, ChangeOp::Put | ChangeOp::Append | ChangeOp::Remove) => Some(later),
     }

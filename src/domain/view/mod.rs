@@ -32,6 +32,7 @@ mod turn_marks;
 pub use block::{Block, BlockBody, Change, Lane, ToolBlockStatus, View, ViewLanes};
 pub(crate) use block::{ChangeOp, LaneView};
 pub use change::apply_changes;
+pub(crate) use change::insert;
 pub use coalesce::coalesce;
 pub use pages::DirtyBlocks;
 pub(crate) use patch_block::patch_block_id;

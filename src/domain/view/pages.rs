@@ -1,7 +1,7 @@
 //! Blocks that changed since the last checkpoint, and pages over them and the stored ones.
 //!
-//! Owns the place (`ord`) of every block in its lane, given once, at its first `put`. Never reads the store: stored blocks
-//! come through a function. Bounded by the loop, which makes a checkpoint when `bytes` or `len` reach its limit.
+//! Owns the place (`ord`) of every block in its lane, given once, at its first `put`. Behind the end of a turn one place stays
+//! free for what is told of the turn later. Never reads the store: stored blocks come through a function. Bounded by the loop, which makes a checkpoint when `bytes` or `len` reach its limit.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -50,20 +50,19 @@ impl DirtyBlocks {
                 ChangeOp::Put => {
                     let Some(block) = change.block.clone() else { continue };
                     let live = known.is_some_and(|ord| self.entry(change.lane, ord).is_some());
-                    let ord = match known {
-                        Some(ord) if live => ord,
+                    let held = match known {
+                        Some(ord) if live => Some(ord),
                         // Removed and put again: it goes to the end.
-                        Some(_) => self.next(change.lane),
+                        Some(_) => None,
                         None if block.seq > checkpoint && block.body.keeps_its_seq() => {
                             debug_assert!(stored(change.lane, &change.id).is_none(), "{} is new", change.id);
-                            self.next(change.lane)
+                            None
                         }
-                        None => match stored(change.lane, &change.id) {
-                            Some((ord, _)) => ord,
-                            None => self.next(change.lane),
-                        },
+                        None => stored(change.lane, &change.id).map(|(ord, _)| ord),
                     };
-                    self.set(change.lane, ord, &change.id, Some(block));
+                    if let Some(ord) = held.or_else(|| self.new_place(change, &block.body, stored)) {
+                        self.set(change.lane, ord, &change.id, Some(block));
+                    }
                 }
                 ChangeOp::Append => {
                     let text = change.text.as_deref().unwrap_or_default();
@@ -181,11 +180,19 @@ impl DirtyBlocks {
         self.blocks.get(&(lane, ord)).and_then(|dirty| dirty.block.as_ref())
     }
 
-    fn next(&mut self, lane: Lane) -> u64 {
-        let next = self.next_ord.entry(lane).or_insert(0);
+    /// Where a new block goes: to the end, or to the place that the end of its turn left free for it.
+    fn new_place(&mut self, change: &Change, body: &BlockBody, stored: &mut Stored<'_>) -> Option<u64> {
+        if let Some(after) = &change.after {
+            let end = match self.place(change.lane, after) {
+                Some(ord) => self.entry(change.lane, ord).map(|_| ord),
+                None => stored(change.lane, after).map(|(ord, _)| ord),
+            };
+            return end.map(|ord| ord + 1);
+        }
+        let next = self.next_ord.entry(change.lane).or_insert(0);
         let ord = *next;
-        *next += 1;
-        ord
+        *next += if body.may_be_followed_late() { 2 } else { 1 };
+        Some(ord)
     }
 
     fn set(&mut self, lane: Lane, ord: u64, id: &str, block: Option<Block>) {

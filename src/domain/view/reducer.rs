@@ -179,7 +179,11 @@ impl ViewState {
             Fact::Command { command, status } => {
                 changes.push(Change::put(Lane::Chat, notices::command(event, command, status)));
             }
-            Fact::Changes(told) => changes.push(Change::put(Lane::Chat, notices::changes(event, told))),
+            Fact::Changes(told) => {
+                // They are read after the turn, and the next one may have begun.
+                let end = told.prompt_seq.and_then(|turn| self.marks.end_of(turn));
+                changes.push(Change::put(Lane::Chat, notices::changes(event, told)).behind(end));
+            }
             Fact::Notice(notice) => changes.push(Change::put(Lane::Chat, notices::notice(event, &notice))),
             Fact::Gap(notice) => in_chat_and_run(notices::notice(event, &notice), changes),
             Fact::Failure(notice) => {

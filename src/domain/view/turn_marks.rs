@@ -17,6 +17,8 @@ use crate::domain::fact::{Cost, Spent, TurnOutcome};
 const NAME: usize = 200;
 /// Why a turn ended.
 const SENTENCE: usize = 1024;
+/// Turns that are over and may still be told of: what they changed comes after their end, a turn or two later at most.
+const OVER: usize = 16;
 
 /// The turns whose marks may still change.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -28,6 +30,8 @@ pub(super) struct TurnMarks {
     waiting: Option<MarkedTurn>,
     /// What the session cost so far.
     cost: Option<Cost>,
+    /// Turns that are over and have their line, newest last, by the `seq` that names them.
+    over: Vec<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -208,6 +212,8 @@ impl TurnMarks {
             // It never came to the engine.
             if let Some(mut turn) = self.waiting.take() {
                 turn.end(event, told, self.cost.as_ref(), changes);
+                let seq = turn.seq;
+                self.note_over(seq);
             }
             return;
         }
@@ -220,6 +226,24 @@ impl TurnMarks {
         };
         if is_of_it {
             turn.end(event, told, self.cost.as_ref(), changes);
+            if turn.is_over() {
+                let seq = turn.seq;
+                self.note_over(seq);
+            }
+        }
+    }
+
+    /// The line that says how this turn ended, where the turn is over.
+    pub(super) fn end_of(&self, seq: u64) -> Option<String> {
+        self.over.contains(&seq).then(|| end_id(seq))
+    }
+
+    fn note_over(&mut self, seq: u64) {
+        if !self.over.contains(&seq) {
+            self.over.push(seq);
+        }
+        if self.over.len() > OVER {
+            self.over.remove(0);
         }
     }
 

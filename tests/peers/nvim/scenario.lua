@@ -82,7 +82,14 @@ function View:apply(change)
       at = index
     end
   end
-  if change.op == 'put' then
+  if change.op == 'put' and not at and change.after then
+    for index = #blocks, 1, -1 do
+      if blocks[index].id == change.after then
+        table.insert(blocks, index + 1, vim.deepcopy(change.block))
+        break
+      end
+    end
+  elseif change.op == 'put' then
     blocks[at or #blocks + 1] = vim.deepcopy(change.block)
   elseif change.op == 'append' then
     check(at, 'append to a block that was never put: ' .. change.id)

@@ -12,7 +12,7 @@ import type { Lane } from "./generated/types.js";
  * `added` or `older`.
  */
 export interface LaneDelta {
-  /** Blocks that are new at the end, in order. */
+  /** Blocks that are new at the end, in order. One that its change puts behind another block stands there. */
   readonly added: readonly string[];
   /** Blocks that were there and have other content; their place is the same. */
   readonly changed: readonly string[];

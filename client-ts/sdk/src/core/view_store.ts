@@ -159,11 +159,18 @@ export class ViewStore {
     );
   }
 
-  #applyOne({ lane, op, id, block, text }: Change, delta: DeltaBuilder): void {
+  #applyOne({ lane, op, id, block, after: behind, text }: Change, delta: DeltaBuilder): void {
     const held = this.#lanes.get(lane);
     if (!held) return;
     const before = held.blocks.get(id);
-    if (op === "put" && block) {
+    if (op === "put" && block && !before && behind != null) {
+      // What stands behind the other one is put anew, since a map keeps the order of its keys.
+      if (!held.blocks.has(behind)) return;
+      const blocks = [...held.blocks];
+      const at = blocks.findIndex(([key]) => key === behind) + 1;
+      held.blocks = new Map([...blocks.slice(0, at), [id, block], ...blocks.slice(at)]);
+      delta.added(lane, id);
+    } else if (op === "put" && block) {
       held.blocks.set(id, block);
       if (before) delta.changed(lane, id);
       else delta.added(lane, id);

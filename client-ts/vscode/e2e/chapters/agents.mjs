@@ -76,10 +76,10 @@ async function allowed(stage, name, { allow }) {
   await ask(`SCENARIO:both in ${folder}`);
   await shownEdit(card);
   assert.equal(await readFile(path.join(folder, "hello.txt"), "utf8"), BEFORE, "nothing is written before the answer");
-  await card.getByRole("button", { name: allow, exact: true }).click();
+  await allowWhole(card, allow);
   await card.getByText("grep -c breadboard hello.txt >made.txt").first().waitFor();
   assert.equal(await written(stage, "hello.txt", "breadboard"), AFTER);
-  await card.getByRole("button", { name: allow, exact: true }).click();
+  await allowWhole(card, allow);
   await view.getByText("Both were done.").waitFor();
   await over(stage);
   assert.equal(await readFile(path.join(folder, "made.txt"), "utf8"), "1\n", "the command ran on the edit");
@@ -99,6 +99,16 @@ async function over({ card, idle }) {
   await card.waitFor({ state: "detached" });
   await idle();
   assert.equal(await card.count(), 0);
+}
+
+/** Presses the answer once it can be pressed: a card that is taller than the list comes with its end. */
+async function allowWhole(card, name) {
+  const [allow, beginning] = [name, "Show its beginning"].map((label) => card.getByRole("button", { name: label, exact: true }));
+  await eventually("it can be allowed", async () => {
+    if (await beginning.isVisible()) await beginning.press("Enter");
+    return (await allow.getAttribute("aria-disabled")) === "false" ? true : undefined;
+  });
+  await allow.click();
 }
 
 /** The card has the edit, all of it. */

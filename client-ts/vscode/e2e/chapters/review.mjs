@@ -17,7 +17,7 @@ export default async function review(stage) {
   const after = BEFORE.replace("N_2:", "TWO:").replace("N_15:", "FIFTEEN:").replace(/pub const N_28.*\r\n/, BLOCK);
   model.reply(
     calls("propose_patch", { file_path: "src/parts.rs", rationale: "Names that say more.", new_content: after.replaceAll("\r\n", "\n") }),
-    says("Two of three were made."),
+    says("Two of three renames stand."),
   );
   await ask("rename three of them");
   await card.waitFor();
@@ -34,7 +34,9 @@ export default async function review(stage) {
   await page.getByText("Change 1 of 3", { exact: true }).waitFor();
   await picture("review-in-the-editor");
   await page.keyboard.press("y");
-  await page.getByText("Accepted", { exact: true }).first().waitFor();
+  // How much of the file is in sight depends on the window: what was accepted is read off the card.
+  await card.locator(".hunk-buttons.accepted").first().waitFor();
+  await page.getByText("Change 2 of 3", { exact: true }).waitFor();
   await page.keyboard.press("n");
   await page.getByText("Change 3 of 3", { exact: true }).waitFor();
   await picture("review-decided");
@@ -51,7 +53,7 @@ export default async function review(stage) {
   await card.getByRole("button", { name: "Accept 2 of 3 changes" }).waitFor();
   await picture("review-all-decided");
   await page.keyboard.press("Control+Enter");
-  await view.getByText("Two of three were made.").waitFor();
+  await view.getByText("Two of three renames stand.").waitFor();
   await eventually("the tab of the review is gone", async () => ((await tab.count()) === 0 ? true : undefined));
   assert.match(JSON.stringify(model.asked.at(-1).body.messages.at(-1)), /2 of its 3 changes/);
   await picture("review-made");

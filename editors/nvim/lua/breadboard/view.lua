@@ -22,6 +22,7 @@
 ---@field op 'put'|'append'|'remove'
 ---@field id string
 ---@field block? breadboard.Block
+---@field after? string
 ---@field text? string
 
 local M = {}
@@ -57,7 +58,12 @@ function M.apply(view, change)
   end
   local blocks = lane.blocks
   local at = place(blocks, change.id)
-  if change.op == 'put' then
+  if change.op == 'put' and not at and change.after then
+    local before = place(blocks, change.after)
+    if before then
+      table.insert(blocks, before + 1, change.block)
+    end
+  elseif change.op == 'put' then
     blocks[at or #blocks + 1] = change.block
   elseif change.op == 'append' then
     local block = at and blocks[at]

@@ -324,7 +324,7 @@ export type Block = ({
   preview: string;
 });
 
-/** One change of the view. `put` inserts at the end or replaces by `id`; `append` adds `text` to the block's `text`. */
+/** One change of the view. `put` replaces by `id`, or inserts: at the end, or behind the block that `after` names; `append` adds `text` to the block's `text`. */
 export type Change = {
   /** Which lane. */
   lane: Lane;
@@ -334,6 +334,8 @@ export type Change = {
   id: string;
   /** The block, on `put`. */
   block?: Block | null;
+  /** On `put`: the block goes behind this one where the lane does not hold it yet, and nowhere where it does not hold this one (both are on an older page). Told of what belongs to a turn and came when the next one had begun. Without it the block goes to the end. At most one block names another. */
+  after?: string | null;
   /** The text, on `append`. */
   text?: string | null;
 };
