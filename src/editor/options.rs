@@ -255,6 +255,7 @@ mod tests {
                 terminal_run: true,
                 document_save: true,
                 context_provide: true,
+                answers_by_itself: false,
                 plain: None,
             }
         );

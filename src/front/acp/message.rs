@@ -36,7 +36,7 @@ pub(super) struct RpcFault {
     /// One sentence.
     pub(super) message: String,
     /// More for a program.
-    pub(super) data: Option<Value>,
+    pub(super) data: Option<Box<Value>>,
 }
 
 impl RpcFault {
@@ -98,7 +98,7 @@ impl From<CodedError> for RpcFault {
             ErrorCode::UntrustedWorkspace => format!("{} {TRUST}", error.message),
             _ => error.message.clone(),
         };
-        Self { code, message, data: Some(data(&error)) }
+        Self { code, message, data: Some(Box::new(data(&error))) }
     }
 }
 
