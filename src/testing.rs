@@ -255,7 +255,8 @@ pub mod protocol {
     }
     pub mod standing {
         pub use crate::protocol::standing::{
-            ApprovalsSetParams, ApprovalsSetting, CommandRunner, CommandsSetting, StandingOverrides,
+            ApprovalsSetParams, ApprovalsSetting, CommandBounds, CommandRunner, CommandsSetting,
+            StandingOverrides,
         };
     }
     pub mod tab {

@@ -94,7 +94,6 @@ const NOT_HELD: &[(u32, u32, &str)] = &[
     (2, 28, "the desktop protocol as server and as client is being built"),
     (2, 29, "the desktop protocol as server and as client is being built"),
     (2, 30, "the desktop protocol as server and as client is being built"),
-    (2, 43, "its shape is there, and no engine takes it while a turn runs"),
     (2, 51, "the desktop protocol as server and as client is being built"),
     (2, 52, "the desktop protocol as server and as client is being built"),
     (2, 53, "the desktop protocol as server and as client is being built"),

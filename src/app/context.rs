@@ -88,7 +88,7 @@ impl App {
         self.look_for_context(by, wanted, purpose);
     }
 
-    fn look_for_context(&mut self, by: Prompter, wanted: WantedContext, purpose: ContextFor) {
+    pub(super) fn look_for_context(&mut self, by: Prompter, wanted: WantedContext, purpose: ContextFor) {
         let client = match by {
             Prompter::Client(client) => Some(client),
             Prompter::Left { .. } | Prompter::Nobody => None,
@@ -118,7 +118,7 @@ impl App {
     /// The context of a prompt is there, or as much of it as came in time.
     pub(super) fn context_found(&mut self, done: ContextDone) {
         let ContextDone { purpose, wanted, found } = done;
-        let context = self.fitted(wanted, found);
+        let context = self.fitted(&wanted, found);
         match purpose {
             ContextFor::Preview { reply } => reply.answer(ContextPreviewResult {
                 items: context.chips(),
@@ -126,7 +126,10 @@ impl App {
                 context: context.shape,
             }),
             ContextFor::Turn { session_id, begun, looked_at } => {
-                self.context_of_turn(&session_id, *begun, looked_at, context);
+                self.context_of_turn(&session_id, *begun, looked_at, (&wanted, context));
+            }
+            ContextFor::Update { session_id, turn, reply } => {
+                self.context_looked_at_again(&session_id, turn, context, reply);
             }
         }
     }
@@ -136,7 +139,7 @@ impl App {
         session_id: &str,
         mut begun: TurnBegun,
         looked_at: Option<Answer<()>>,
-        context: PromptContext,
+        (wanted, context): (&WantedContext, PromptContext),
     ) {
         let turn = begun.turn;
         if self.gathering.get(session_id) != Some(&turn) {
@@ -147,6 +150,7 @@ impl App {
         if self.known(session_id).ok().and_then(|session| session.record.turn.open()) != Some(turn) {
             return;
         }
+        self.context_was_told(session_id, (turn, &begun.prompt.message_id), wanted, &context);
         let now = self.ambient.now_ms();
         let mut payload = Map::new();
         payload.insert("messageId".to_owned(), begun.prompt.message_id.clone().into());
@@ -174,7 +178,7 @@ impl App {
     }
 
     /// Without secrets, without what the user took away, and within the budget.
-    fn fitted(&self, wanted: WantedContext, found: PromptContext) -> PromptContext {
+    fn fitted(&self, wanted: &WantedContext, found: PromptContext) -> PromptContext {
         let PromptContext { items, mut notes, shape, .. } = without_secrets(self, found);
         let items: Vec<_> = items.into_iter().filter(|item| wanted.choice.takes(item)).collect();
         let (items, left_out) = fit(items, CONTEXT_BYTES);

@@ -95,6 +95,8 @@ impl App {
                 ErrorCode::Cancelled,
                 "The turn that wanted this is over, so it was not done; ask again.",
             )),
+            // It reads what a prompt may read, with the trust that a prompt has.
+            ClientRequest::UpdateContext { reply } => self.update_context(session_id, reply),
             want if !self.turn_trusted(session_id) => want.refuse(untrusted()),
             ClientRequest::ApplyText { root, path, base_hash, text, reply } => {
                 if let Err(error) = self.still_allowed(session_id, root.as_deref()) {
@@ -143,6 +145,9 @@ impl App {
     pub(super) fn apply_text(&mut self, session_id: &str, edit: EditUnderWay, reply: Reply<Applied>) {
         let EditUnderWay { root, path, base_hash, text } = edit;
         let uri = self.uri_of(root.as_deref(), &path);
+        if let Some(uri) = uri.as_deref().filter(|uri| self.is_hidden(uri)) {
+            return reply.refuse(hidden(uri));
+        }
         let open = uri.as_ref().map_or_else(Vec::new, |uri| self.open_documents(session_id, uri));
         if let Some((_, _, document)) = open.first() {
             // What the agent read: the buffer of the first in order.
@@ -212,6 +217,9 @@ impl App {
         match (step, outcome) {
             (EditStep::Stands { is_saved }, outcome) => self.edit_settled(done, is_saved, outcome),
             (_, Ok(_)) if gone => done.reply.refuse(untrusted()),
+            (EditStep::Closed { .. }, Ok(_)) if self.is_hidden(&done.uri) => {
+                done.reply.refuse(hidden(&done.uri));
+            }
             (EditStep::Closed { base_hash }, Ok(Some(file))) if file.hash == base_hash => {
                 done.was_clean = true;
                 self.edit_in_editor(None, &file.text, done);
@@ -313,6 +321,12 @@ impl App {
         self.clients.for_session(session_id).into_iter().filter_map(buffer).collect()
     }
 
+    /// Whether an editor has a file open with a text that is not known here: an edit would land in another text than it was
+    /// made from.
+    fn is_hidden(&self, uri: &str) -> bool {
+        self.clients.iter().any(|(_, client)| client.overlay.hides(uri))
+    }
+
     /// The windows in which the turn of a session is at home: the one that prompted it; all, where none of them did.
     pub(super) fn windows_of(&self, session_id: &str) -> Vec<ClientId> {
         match self.clients.prompters.of_turn(session_id) {
@@ -333,6 +347,15 @@ pub(super) fn untrusted() -> CodedError {
     CodedError::new(
         ErrorCode::UntrustedWorkspace,
         "This workspace is not trusted, so nothing may be written or run in it; trust it first.",
+    )
+}
+
+fn hidden(uri: &str) -> CodedError {
+    CodedError::new(
+        ErrorCode::Conflict,
+        format!(
+            "{uri} is open in an editor with a text that is not known here, so it was left as it is; save it, or close and open it again, and then try again."
+        ),
     )
 }
 

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::context_update::ToldContext;
 use super::ports::{EngineCursor, LedgerRow, ResumedLink, StepChange, TabRow};
 use super::record::Ask;
 use crate::domain::approval::AskRoot;
@@ -70,6 +71,8 @@ pub(super) struct Live {
     pub last_words: LastWords,
     /// The loss that `bb/connection` told last, until its stream is through with what was missed.
     pub told_loss: Option<Resume>,
+    /// What its engine was told last of what changes while a turn runs.
+    pub told_context: Option<Box<ToldContext>>,
     /// How long its stream is wanted.
     pub use_of_stream: UseOfStream,
 }

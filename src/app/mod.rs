@@ -5,10 +5,12 @@
 
 mod agent_info;
 mod agents;
+mod allowed_edit;
 mod ask_root;
 mod client;
 mod command_run;
 mod context;
+mod context_update;
 mod deliver;
 mod diffs;
 mod editor_asks;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::client::ClientId;
+use super::client::{Client, ClientId};
 use super::editor_asks::PendingAsk;
 use super::inbox::{DocumentEvent, EditorEvent, Folder, WhyLost};
 use super::ports::EngineCall;
@@ -17,6 +17,9 @@ use crate::protocol::settings::WorkspaceConfiguration;
 const OVERLAY_BYTES: usize = 64 << 20;
 
 const TOO_MUCH: &str = "the open files have more than 64 MiB together";
+
+/// Said where it is not known which file it is.
+const UNNAMED: &str = "A message about a file could not be taken, and it does not say which file; the saved files are used instead of what is open. Close the open files and open them again.";
 
 /// Buffers that the user is told of one by one. Nobody reads more sentences of the kind: the last one says that there are
 /// further files, and the log names each.
@@ -109,51 +112,10 @@ impl App {
         self.clients.buffers_changed();
         let named = event.uri().map(str::to_owned);
         let Some(client) = self.clients.get_mut(id) else { return };
-        let encoding = client.encoding;
-        let overlay = Arc::make_mut(&mut client.overlay);
-        let given_up = match event {
-            DocumentEvent::Opened { uri, language_id, version, text } => {
-                overlay.close(&uri);
-                client.unknown_buffers.remove(&uri);
-                if overlay.bytes() + text.len() > OVERLAY_BYTES {
-                    Some((uri, TOO_MUCH))
-                } else {
-                    overlay.open(&uri, &language_id, version, &text);
-                    None
-                }
-            }
-            DocumentEvent::Changed { uri, version, changes } => {
-                let change = overlay.change(&uri, version, &changes, encoding);
-                after_change(overlay, &uri, change).map(|why| (uri, why))
-            }
-            DocumentEvent::Saved { .. } => None,
-            DocumentEvent::Closed { uri } => {
-                overlay.close(&uri);
-                client.unknown_buffers.remove(&uri);
-                None
-            }
-            DocumentEvent::Lost { uri: Some(uri), why } => {
-                overlay.close(&uri);
-                match why {
-                    WhyLost::TooLarge => None,
-                    WhyLost::Unreadable => Some((uri, "a message about it could not be read")),
-                    WhyLost::Stuck => Some((uri, "breadboard-ls was busy for too long")),
-                }
-            }
-            DocumentEvent::Lost { uri: None, why } => {
-                overlay.clear();
-                if why != WhyLost::TooLarge {
-                    self.say_to(
-                        id,
-                        "warning",
-                        "A message about a file could not be taken, and it does not say which file; the saved files are used instead of what is open. Close the open files and open them again.",
-                    );
-                }
-                None
-            }
-        };
-        if let Some((uri, why)) = given_up {
-            self.give_up_buffer(id, uri, why);
+        match taken(client, event) {
+            GivenUp::Nothing => {}
+            GivenUp::Buffer(uri, why) => self.give_up_buffer(id, uri, why),
+            GivenUp::Unnamed => self.say_to(id, "warning", UNNAMED),
         }
         if let Some(uri) = named {
             self.plain_document_changed(id, &uri);
@@ -182,15 +144,69 @@ impl App {
     }
 }
 
+/// What is not known any more after an event, of which the user has not heard.
+enum GivenUp {
+    Nothing,
+    /// This buffer, for this reason.
+    Buffer(String, &'static str),
+    /// Some buffer: the message did not say which.
+    Unnamed,
+}
+
+/// Takes an event into what is known of a client's buffers.
+fn taken(client: &mut Client, event: DocumentEvent) -> GivenUp {
+    let overlay = Arc::make_mut(&mut client.overlay);
+    match event {
+        DocumentEvent::Opened { uri, language_id, version, text } => {
+            overlay.close(&uri);
+            client.unknown_buffers.remove(&uri);
+            if overlay.bytes() + text.len() > OVERLAY_BYTES {
+                overlay.give_up(&uri);
+                return GivenUp::Buffer(uri, TOO_MUCH);
+            }
+            overlay.open(&uri, &language_id, version, &text);
+        }
+        DocumentEvent::Changed { uri, version, changes } => {
+            let change = overlay.change(&uri, version, &changes, client.encoding);
+            if let Some(why) = after_change(overlay, &uri, change) {
+                return GivenUp::Buffer(uri, why);
+            }
+        }
+        DocumentEvent::Saved { uri } => overlay.saved(&uri),
+        DocumentEvent::Closed { uri } => {
+            overlay.close(&uri);
+            client.unknown_buffers.remove(&uri);
+        }
+        DocumentEvent::Lost { uri: Some(uri), why } => {
+            overlay.give_up(&uri);
+            match why {
+                WhyLost::TooLarge => {}
+                WhyLost::Unreadable => {
+                    return GivenUp::Buffer(uri, "a message about it could not be read");
+                }
+                WhyLost::Stuck => return GivenUp::Buffer(uri, "breadboard-ls was busy for too long"),
+            }
+        }
+        DocumentEvent::Lost { uri: None, why } => {
+            overlay.give_up_all();
+            if why != WhyLost::TooLarge {
+                return GivenUp::Unnamed;
+            }
+        }
+    }
+    GivenUp::Nothing
+}
+
 /// Why the text of a buffer is not known any more after a change of it, if so.
 fn after_change(overlay: &mut Overlay, uri: &str, change: Result<(), ChangeRefused>) -> Option<&'static str> {
     match change {
         Ok(()) if overlay.bytes() <= OVERLAY_BYTES => None,
         Ok(()) => {
-            overlay.close(uri);
+            overlay.give_up(uri);
             Some(TOO_MUCH)
         }
         Err(ChangeRefused::BadRange) => Some("a change of it begins behind the end of the text"),
+        Err(ChangeRefused::OutOfOrder) => Some("the editor sent its changes in the wrong order"),
         Err(ChangeRefused::NotOpen) => {
             tracing::warn!(uri, "a buffer was changed that is not open, or was given up");
             None

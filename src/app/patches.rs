@@ -17,8 +17,7 @@ use super::ports::{
 use super::record::Ask;
 use super::state::App;
 use crate::domain::approval::{
-    BaseFile, ChangeKind, Decision, FileEdit, FileMode, HunkWay, NotMade, PermissionAsk, PermissionStatus,
-    ProposedFile,
+    BaseFile, Decision, FileEdit, FileMode, HunkWay, NotMade, PermissionAsk, PermissionStatus, ProposedFile,
 };
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::text::content_hash;
@@ -84,7 +83,7 @@ impl App {
     }
 
     /// The file as an editor has it open.
-    fn open_base(&self, session_id: &str, root: Option<&str>, path: &str) -> Option<BaseFile> {
+    pub(super) fn open_base(&self, session_id: &str, root: Option<&str>, path: &str) -> Option<BaseFile> {
         let uri = self.uri_of(root, path)?;
         let open = self.open_documents(session_id, &uri);
         let text = open.first()?.2.text.to_string();
@@ -98,16 +97,7 @@ impl App {
             return;
         };
         let Some(proposal) = ask.proposal else { return };
-        let mut places = Vec::new();
-        for (index, file) in proposal.files.iter().enumerate().filter(|(_, file)| file.base_hash.is_none()) {
-            let place = file.place(HunkWay::In).to_owned();
-            let open = match file.is_about_the_disk() {
-                true => None,
-                false => self.open_base(session_id, file.root.as_deref(), &place),
-            };
-            let hash = open.map(|open| open.hash);
-            places.push(PatchPlace { index, root: file.root.clone(), path: place, hash });
-        }
+        let places = self.files_to_look_at(session_id, &proposal, |file| file.base_hash.is_none());
         if places.is_empty() {
             return;
         }
@@ -146,6 +136,7 @@ impl App {
             PatchJobDone::Hashes { session_id, request_id, places } => {
                 self.bases_looked_at(&session_id, &request_id, places);
             }
+            PatchJobDone::Compared { allowed, outcome } => self.bases_compared(*allowed, outcome),
         }
     }
 
@@ -180,12 +171,7 @@ impl App {
     /// Everything was accepted. Where a file is another one by now the engine, which knows only the old one, must not write it.
     fn compared(&mut self, mut write: PatchWrite, found: Option<&BaseFile>) {
         let Some(file) = write.file() else { return self.patch_written(write) };
-        let same = match (&file.base_hash, found) {
-            (Some(base), Some(found)) => *base == found.hash,
-            (None, None) => true,
-            (Some(_), None) => false,
-            (None, Some(_)) => file.change != ChangeKind::Create,
-        };
+        let same = file.is_as_shown(found.map(|found| found.hash.as_str()));
         let beyond_us = write.ask.proposal.as_ref().is_some_and(|proposal| proposal.beyond_us().is_some());
         if !same && !beyond_us {
             let files = write.ask.proposal.as_ref().map_or(0, |proposal| proposal.files.len());

@@ -67,6 +67,7 @@ impl StoredSession {
             record_changed: false,
             asks: self.asks,
             allowed_root: None,
+            told_context: None,
             held: Vec::new(),
             cursor: self.cursor,
             unwritten_cursors: VecDeque::new(),

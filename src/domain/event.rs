@@ -334,6 +334,7 @@ pub enum LocalKind {
     /// workspace, `{ path, name? }`, for an agent, which names files by their whole paths.
     Prompt,
     /// What went with the prompt before it: `{ messageId, command?, items, notes }`; an item is `{ kind, label, uri?, text?, isPart? }`.
+    /// With `update: true` it is what changed of it while its turn ran, as the engine was told.
     Context,
     /// An ask was settled: `{ requestId, status, optionId?, resolvedBy, chosen? }`, where `chosen` is the option that the user took
     /// and the rule that was saved with it: `{ optionId, label, rule? }`, as a `permission` block has it.

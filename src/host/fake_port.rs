@@ -1,5 +1,6 @@
 //! A world for tests: a real folder, a user who answers as told, and a memory of what was said and done.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,6 +39,8 @@ pub(crate) struct FakePort {
     pub(crate) writes: Mutex<Vec<Write>>,
     pub(crate) operations: Mutex<Vec<(String, Option<String>, FileOperation)>>,
     pub(crate) commands: Mutex<Vec<(String, String)>>,
+    /// Paths that no text or operation is taken for once each was named so often.
+    pub(crate) refuses: Mutex<BTreeMap<String, usize>>,
     /// Stop the turn when this many tokens were said.
     stop_after_tokens: Option<usize>,
 }
@@ -59,6 +62,7 @@ impl FakePort {
             writes: Mutex::default(),
             operations: Mutex::default(),
             commands: Mutex::default(),
+            refuses: Mutex::default(),
             stop_after_tokens: None,
         }
     }
@@ -79,6 +83,17 @@ impl FakePort {
     /// Tokens put together.
     pub(crate) fn text(&self) -> String {
         tokens(&self.said()).concat()
+    }
+
+    fn takes(&self, path: &str) -> Result<(), PortError> {
+        match self.refuses.lock().unwrap().get_mut(path) {
+            Some(0) => Err(PortError { code: "conflict".to_owned(), message: "No place.".to_owned() }),
+            Some(left) => {
+                *left -= 1;
+                Ok(())
+            }
+            None => Ok(()),
+        }
     }
 
     /// The states of the session that were said, in order.
@@ -157,8 +172,9 @@ impl TurnPort for FakePort {
         text: String,
     ) -> PortFuture<'_, Result<Written, PortError>> {
         let hash = content_hash(text.as_bytes());
+        let taken = self.takes(&path);
         self.writes.lock().unwrap().push((root, path, base_hash, text));
-        Box::pin(async move { Ok(Written { hash: Some(hash), saved: true }) })
+        Box::pin(async move { taken.map(|()| Written { hash: Some(hash), saved: true }) })
     }
 
     fn change_file(
@@ -168,8 +184,9 @@ impl TurnPort for FakePort {
         base_hash: Option<String>,
         operation: FileOperation,
     ) -> PortFuture<'_, Result<Written, PortError>> {
+        let taken = self.takes(&path);
         self.operations.lock().unwrap().push((path, base_hash, operation));
-        Box::pin(async move { Ok(Written { hash: None, saved: true }) })
+        Box::pin(async move { taken.map(|()| Written { hash: None, saved: true }) })
     }
 
     fn run_command(
@@ -180,6 +197,10 @@ impl TurnPort for FakePort {
     ) -> PortFuture<'_, Result<Ran, PortError>> {
         self.commands.lock().unwrap().push((command, cwd));
         Box::pin(async { Ok(Ran { exit_code: 3, stdout: "out".to_owned(), stderr: "err".to_owned() }) })
+    }
+
+    fn context_update(&self) -> PortFuture<'_, String> {
+        Box::pin(async { String::new() })
     }
 
     fn fresh_id(&self) -> String {

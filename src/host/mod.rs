@@ -16,6 +16,7 @@ pub(crate) mod tools;
 pub(crate) mod turn;
 pub(crate) mod turn_output;
 pub(crate) mod wished_file;
+mod written_files;
 
 #[cfg(test)]
 mod planner_tests;

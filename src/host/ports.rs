@@ -129,6 +129,8 @@ pub(crate) trait TurnPort: Send + Sync {
         cwd: String,
         call_id: Option<String>,
     ) -> PortFuture<'_, Result<Ran, PortError>>;
+    /// What changed of the context of the prompt since it was told last, as text; empty: nothing.
+    fn context_update(&self) -> PortFuture<'_, String>;
     /// A fresh id.
     fn fresh_id(&self) -> String;
     /// Resolves when the user stopped the turn.

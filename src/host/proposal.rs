@@ -1,18 +1,20 @@
 //! A change of one or several files, from the wish to the written files.
 //!
-//! Owns the path of a patch: read the bases, compute the texts, say `patch.proposed`, ask, look at trust again, write.
-//! Never writes by itself: the port does, and only what was allowed.
+//! Owns the path of a patch: read the bases, compute the texts, say `patch.proposed`, ask, look at trust again, hand over what
+//! was allowed. Never writes: `written_files` has the port do it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Map, Value, json};
 
-use super::ports::{Answer, Written};
+use super::ports::Answer;
 use super::request::AnsweredAsk;
 use super::turn_output::TurnOutput;
 pub(crate) use super::wished_file::{ProposalRefusal, ProposedChange};
 use super::wished_file::{WishedChange, WishedFile};
+use super::written_files::{self, ChangeMade};
+pub(crate) use super::written_files::{AppliedFile, StuckChange};
 use crate::domain::dialect::desktop::message::{PatchProposed, RiskLevel, ServerMessage};
 use crate::domain::edits::text::content_hash;
 use crate::domain::steps::EffectAsked;
@@ -34,36 +36,19 @@ pub(crate) struct Proposal {
 /// How it went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Allowed, and written as far as it could be.
+    /// Allowed, and written.
     Applied {
         /// What was done, file by file, in order.
         files: Vec<AppliedFile>,
         /// What had to be repaired in the diffs.
         warnings: Vec<String>,
-        /// The file at which it stopped, and why; the files behind it are as they were.
-        stopped: Option<(String, ProposalRefusal)>,
     },
+    /// Allowed, but a file could not be changed, and not all that was written before could be taken back.
+    Stuck(StuckChange),
     /// The user, or a rule, denied it; nothing was changed.
     Denied,
     /// The user decided change by change: what stands in the files, and what does not.
     InPart(String),
-}
-
-/// A file that was changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct AppliedFile {
-    /// The file as it is shown.
-    pub path: String,
-    /// What it was called, where it was renamed.
-    pub old_path: Option<String>,
-    /// Hash after; `None`: it is gone.
-    pub hash: Option<String>,
-    /// Whether it is on disk.
-    pub saved: bool,
-    /// Lines added.
-    pub added: usize,
-    /// Lines removed.
-    pub removed: usize,
 }
 
 /// Proposes a change, asks, and writes it when it is allowed. One that was asked for before, by a process that is gone, is made
@@ -115,47 +100,10 @@ pub(crate) async fn propose(
         return Err(ProposalRefusal::untrusted());
     }
     voice.step_performing(&request_id).await;
-    write(voice, wished).await
-}
-
-/// Writes file by file, up to the first one that cannot be written.
-async fn write(voice: &mut TurnOutput<'_>, wished: Vec<WishedFile>) -> Result<Outcome, ProposalRefusal> {
-    let is_one = wished.len() == 1;
-    let warnings = wished.iter().flat_map(|file| file.warnings.clone()).collect();
-    let (mut files, mut stopped) = (Vec::new(), None);
-    for file in wished {
-        let shown = file.shown().to_owned();
-        match write_file(voice, file).await {
-            Ok(applied) => {
-                voice.file_modified(&shown);
-                files.push(applied);
-            }
-            Err(refusal) if is_one => return Err(refusal),
-            Err(refusal) => {
-                stopped = Some((shown, refusal));
-                break;
-            }
-        }
-    }
-    Ok(Outcome::Applied { files, warnings, stopped })
-}
-
-async fn write_file(voice: &TurnOutput<'_>, file: WishedFile) -> Result<AppliedFile, ProposalRefusal> {
-    let port = voice.port();
-    let (added, removed) = counts(&file);
-    let path = file.shown().to_owned();
-    let operation = file.operation();
-    let base = file.base;
-    let written = match (operation, file.wish) {
-        (Some(operation), _) => port.change_file(base.root, base.path, base.hash, operation).await,
-        (None, WishedChange::Text(text)) => port.apply_text(base.root, base.path, base.hash, text).await,
-        // What is no text has an operation.
-        (None, WishedChange::Delete | WishedChange::Rename { .. }) => return Err(changed_since(&[])),
-    };
-    let Written { hash, saved } =
-        written.map_err(|error| ProposalRefusal { code: error.code, message: error.message })?;
-    let old_path = Some(base.shown).filter(|old| *old != path);
-    Ok(AppliedFile { path, old_path, hash, saved, added, removed })
+    Ok(match written_files::write(voice, wished).await? {
+        ChangeMade::Whole { files, warnings } => Outcome::Applied { files, warnings },
+        ChangeMade::InPart(stuck) => Outcome::Stuck(stuck),
+    })
 }
 
 /// Files that can be decided on together.
@@ -183,14 +131,6 @@ fn together(files: Vec<WishedFile>) -> Result<Vec<WishedFile>, ProposalRefusal> 
         }
     }
     Ok(files)
-}
-
-fn counts(file: &WishedFile) -> (usize, usize) {
-    let diff = file.diff();
-    let count = |mark: char| {
-        diff.hunks.iter().flat_map(|hunk| hunk.content.lines()).filter(|line| line.starts_with(mark)).count()
-    };
-    (count('+'), count('-'))
 }
 
 fn patch_of(

@@ -126,6 +126,11 @@ async fn converse(voice: &mut TurnOutput<'_>, model: &ModelInUse, request: &Turn
             room = room.saturating_sub(result.len());
             results.push((call, result));
         }
+        if let Some((_, last)) = results.last_mut() {
+            let update = voice.port().context_update().await;
+            room = room.saturating_sub(update.len());
+            last.push_str(&update);
+        }
         conversation.results(results);
     }
     voice.lines(&format!("{}I stopped after {STEPS} steps without a final answer.", gap(voice.text()))).await;

@@ -106,11 +106,21 @@ impl<'a> TurnOutput<'a> {
         self.say(ServerMessage::SessionState { state: self.record.state.clone() }).await;
     }
 
-    /// A file was changed.
-    pub(crate) fn file_modified(&mut self, path: &str) {
+    /// A file was changed; gives whether it is the first time in this turn.
+    pub(crate) fn file_modified(&mut self, path: &str) -> bool {
         let applied = std::mem::take(&mut self.record.state.pending_patches);
         self.record.state.applied_patches.extend(applied);
-        self.record.files_modified.insert(path.to_owned());
+        self.record.files_modified.insert(path.to_owned())
+    }
+
+    /// What this turn changed in a file was taken back.
+    pub(crate) fn file_taken_back(&mut self, path: &str) {
+        self.record.files_modified.remove(path);
+    }
+
+    /// The last patch that was applied was taken back in all of its files.
+    pub(crate) fn patch_taken_back(&mut self) {
+        self.record.state.applied_patches.pop();
     }
 
     /// The model replied and wants calls to be made.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use url::Url;
 
-use super::ports::{FileOperation, Root, WorkspaceView};
+use super::ports::{Root, WorkspaceView};
 use super::retrieval::{self, RetrievalError};
 use crate::confined::{Links, NotOpened, NotRead, open_regular, read_bounded};
 use crate::domain::edits::apply::{Conflict, TextEdit, apply_edits, apply_hunks, keep_line_ends};
@@ -222,17 +222,6 @@ impl WishedFile {
             }
         };
         format!("{:?} {} {then}\n", self.base.shown, self.base.hash.as_deref().unwrap_or("new"))
-    }
-
-    /// What the workspace does for it, where that is more than a text.
-    pub(super) fn operation(&self) -> Option<FileOperation> {
-        match &self.wish {
-            WishedChange::Text(_) => None,
-            WishedChange::Delete => Some(FileOperation::Delete),
-            WishedChange::Rename { to, text, .. } => {
-                Some(FileOperation::Move { to: to.clone(), text: text.clone() })
-            }
-        }
     }
 }
 

@@ -8,6 +8,7 @@
 //!
 //! On other Unix systems one guardian ends the program's process group only; on Windows only the program itself is ended.
 
+mod bounds;
 #[cfg(target_os = "linux")]
 mod cgroup;
 #[cfg(unix)]
@@ -42,6 +43,7 @@ use std::path::PathBuf;
 #[cfg(unix)]
 use std::sync::{Arc, Mutex, PoisonError};
 
+pub(crate) use bounds::ProcessBounds;
 #[cfg(unix)]
 pub(crate) use contained::Contained;
 pub(crate) use directory::Directory;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::approval::ChangeKind;
 use crate::domain::edits::take_back::HunkStanding;
-use crate::domain::undo::{BeforeSource, ChangedBy, ChangesKind, FileState, ReviewMark, UncoveredReason};
+use crate::domain::undo::{BeforeSource, ChangedBy, ChangesKind, FileState, ReviewMark, UncoveredFile};
 
 /// Params of `bb/turn/list`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -88,7 +88,7 @@ pub struct TurnChangesResult {
     /// The files, in order of folder and path.
     pub files: Vec<TurnFile>,
     /// What cannot be taken back.
-    pub uncovered: Vec<TurnUncovered>,
+    pub uncovered: Vec<UncoveredFile>,
     /// What is kept for taking back, in all.
     pub storage: TurnStorage,
 }
@@ -170,25 +170,6 @@ pub struct TurnHunkPlace {
     pub start_line: u64,
     /// Last line, inclusive. One less than `startLine` where lines were only taken out: the place before that line.
     pub end_line: u64,
-}
-
-/// What of a turn cannot be taken back.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct TurnUncovered {
-    /// Relative to its folder; absent where it stands for several files.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file_path: Option<String>,
-    /// Name of the folder, where several are open.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub root: Option<String>,
-    /// Why.
-    pub reason: UncoveredReason,
-    /// How many files, where it stands for several and they were counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub files: Option<u64>,
-    /// One sentence.
-    pub message: String,
 }
 
 /// What is kept on disk so that turns can be taken back, of all sessions.

@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use cap_std::fs::Dir;
+use ropey::Rope;
 
 use super::charset::guess;
 use super::root::{Root, Roots, parse, refusal, short};
@@ -168,10 +169,15 @@ fn parent_of(root: &Root, path: &WorkspacePath) -> Result<Dir, CodedError> {
 
 /// What an editor has open and has not saved must not lose its file.
 fn is_saved(root: &Root, path: &WorkspacePath, now: &Current, open: &Overlay) -> Result<(), CodedError> {
-    let uri = spelling(&root.uri_of(path));
-    let Some((_, document)) = open.iter().find(|(known, _)| spelling(known) == uri) else { return Ok(()) };
-    let saved = decode(&now.bytes, |bytes| guess([bytes]))
-        .is_ok_and(|decoded| document.text == decoded.text.as_str());
+    let uri = root.uri_of(path);
+    let wanted = spelling(&uri);
+    let is_same = |text: &Rope| {
+        decode(&now.bytes, |bytes| guess([bytes])).is_ok_and(|decoded| *text == decoded.text.as_str())
+    };
+    let saved = match open.iter().find(|(known, _)| spelling(known) == wanted) {
+        Some((_, document)) => is_same(&document.text),
+        None => !open.hides(&uri),
+    };
     match saved {
         true => Ok(()),
         false => Err(CodedError::new(

@@ -22,19 +22,18 @@ use super::run::{self, Limits};
 use super::snippet::snippet;
 use super::spec;
 use super::undo::{OpenTurns, ReplacedFile, TurnWork, UndoThread};
+use super::waiting_job::{FilesDone, refuse, weight};
 use super::write::write;
 use crate::app::Reply;
-use crate::app::inbox::Folder;
+use crate::app::inbox::{Answer, Folder};
 use crate::app::ports::{
-    CommandCall, CommandRan, ContextJob, FileJob, FileJobDone, Files, PatchJob, PatchJobDone, PatchPlace,
-    RealPlace, SpecFilesDone, SpecJob,
+    Applied, CommandCall, CommandRan, ContextJob, FileJob, FileJobDone, Files, PatchJob, PatchJobDone,
+    PatchPlace, RealPlace, SpecFilesDone, SpecJob,
 };
 use crate::domain::approval::FolderIdentity;
-use crate::domain::coded_error::{CodedError, ErrorCode};
+use crate::domain::coded_error::CodedError;
 use crate::domain::edits::overlay::Overlay;
 use crate::domain::policy::redact::Redactor;
-use crate::domain::spec::images::ImageFault;
-use crate::domain::spec::markdown::MarkdownFault;
 use crate::host::ports::CodeSearch;
 use crate::protocol::standing::CommandBounds;
 
@@ -42,17 +41,12 @@ use crate::protocol::standing::CommandBounds;
 /// the next one is refused with `overloaded`.
 pub(super) const WAITING: usize = 1_024;
 
-/// Places that a job takes which carries megabytes of its own.
-const HEAVY: u32 = 16;
-
 /// Jobs that look at files at the same time: enough to hide one slow file, few enough to leave the threads of the runtime
 /// to others.
 const WORKING: usize = 4;
 
 /// Commands that run at the same time; more wait among the rest.
 const RUNNING: usize = 8;
-
-type FilesDone = dyn Fn(FileJobDone) + Send + Sync;
 
 /// The workspace edge: files, attachments and commands.
 pub struct WorkspaceFiles {
@@ -155,6 +149,47 @@ impl WorkspaceFiles {
         });
     }
 
+    /// Answers with what the work gives, unless nobody waits for it any more.
+    fn answer<T: Send + 'static>(
+        &self,
+        waiting: OwnedSemaphorePermit,
+        reply: Reply<T>,
+        work: impl FnOnce(&Reply<T>) -> Result<T, CodedError> + Send + 'static,
+    ) {
+        self.work(waiting, move || {
+            if !reply.is_abandoned() {
+                let outcome = work(&reply);
+                reply.settle(outcome);
+            }
+        });
+    }
+
+    /// The same for what writes.
+    fn answer_alone<T: Send + 'static>(
+        &self,
+        waiting: OwnedSemaphorePermit,
+        reply: Reply<T>,
+        work: impl FnOnce() -> Result<T, CodedError> + Send + 'static,
+    ) {
+        self.work_alone(waiting, move || {
+            if !reply.is_abandoned() {
+                reply.settle(work());
+            }
+        });
+    }
+
+    /// Tells the loop what came of a write that may be an editor's turn.
+    fn when_written(
+        &self,
+        answer: Answer<Applied>,
+        told: impl FnOnce(Result<Applied, CodedError>) -> FileJobDone + Send + 'static,
+    ) {
+        let done = Arc::clone(&self.done);
+        self.runtime.spawn(async move {
+            done(told(answer.await.unwrap_or_else(|_| Err(CodedError::internal()))));
+        });
+    }
+
     /// Tells the loop what a command prints.
     fn live(&self, call: CommandCall) -> Arc<LiveOutput> {
         let done = Arc::clone(&self.done);
@@ -225,6 +260,10 @@ impl WorkspaceFiles {
                 let places = places.into_iter().map(|place| looked_at(&roots, place)).collect();
                 report(PatchJobDone::Hashes { session_id, request_id, places });
             }),
+            PatchJob::Compare { allowed, places } => self.work(waiting, move || {
+                let places = places.into_iter().map(|place| looked_at(&roots, place)).collect();
+                report(PatchJobDone::Compared { allowed, outcome: Ok(places) });
+            }),
             PatchJob::Change { change, write } => {
                 let announce = self.announcer(change.turn.clone());
                 self.work_alone(waiting, move || {
@@ -235,9 +274,8 @@ impl WorkspaceFiles {
             PatchJob::Written { answer, write } => {
                 // It may be an editor's turn, for as long as that takes; one for each request that was answered.
                 drop(waiting);
-                self.runtime.spawn(async move {
-                    let outcome = answer.await.unwrap_or_else(|_| Err(CodedError::internal()));
-                    report(PatchJobDone::Written { write, outcome });
+                self.when_written(answer, move |outcome| {
+                    FileJobDone::Patch(PatchJobDone::Written { write, outcome })
                 });
             }
         }
@@ -292,17 +330,12 @@ impl Files for WorkspaceFiles {
         };
         let roots = Arc::clone(&self.places().roots);
         match job {
-            FileJob::List { params, reply } => self.work(waiting, move || {
-                if !reply.is_abandoned() {
-                    let outcome = list(&roots, &params, || reply.is_abandoned());
-                    reply.settle(outcome);
-                }
-            }),
-            FileJob::Snippet { params, reply } => self.work(waiting, move || {
-                if !reply.is_abandoned() {
-                    reply.settle(snippet(&roots, &params, &overlay));
-                }
-            }),
+            FileJob::List { params, reply } => {
+                self.answer(waiting, reply, move |reply| list(&roots, &params, || reply.is_abandoned()));
+            }
+            FileJob::Snippet { params, reply } => {
+                self.answer(waiting, reply, move |_| snippet(&roots, &params, &overlay));
+            }
             FileJob::StoreAttachment { session_id, name, mime, uri, base64, reply } => {
                 let state_dir = self.places().state_dir.clone();
                 self.work_for_the_loop(waiting, move || {
@@ -313,12 +346,8 @@ impl Files for WorkspaceFiles {
             }
             FileJob::Write { turn, root, path, base_hash, text, reply } => {
                 let announce = self.announcer(turn);
-                self.work_alone(waiting, move || {
-                    if reply.is_abandoned() {
-                        return;
-                    }
-                    let (root, base) = (root.as_deref(), base_hash.as_deref());
-                    reply.settle(write(&roots, root, &path, base, &text, &announce));
+                self.answer_alone(waiting, reply, move || {
+                    write(&roots, root.as_deref(), &path, base_hash.as_deref(), &text, &announce)
                 });
             }
             FileJob::Read { root, path, edit } => self.work_for_the_loop(waiting, move || {
@@ -327,17 +356,13 @@ impl Files for WorkspaceFiles {
             FileJob::Patch(job) => self.patch(waiting, &roots, job, overlay),
             FileJob::Change { change, reply } => {
                 let announce = self.announcer(change.turn.clone());
-                self.work_alone(waiting, move || {
-                    if !reply.is_abandoned() {
-                        reply.settle(change::change(&roots, &change, &overlay, &announce));
-                    }
+                self.answer_alone(waiting, reply, move || {
+                    change::change(&roots, &change, &overlay, &announce)
                 });
             }
-            FileJob::ReadText { path, line, limit, reply } => self.work(waiting, move || {
-                if !reply.is_abandoned() {
-                    reply.settle(read_text(&roots, &overlay, &path, line, limit));
-                }
-            }),
+            FileJob::ReadText { path, line, limit, reply } => {
+                self.answer(waiting, reply, move |_| read_text(&roots, &overlay, &path, line, limit));
+            }
             FileJob::Diff(job) => self.work(waiting, move || diff(&roots, &overlay, *job)),
             FileJob::Spec(job) => {
                 let state_dir = self.places().state_dir.clone();
@@ -359,10 +384,11 @@ impl Files for WorkspaceFiles {
             }
             FileJob::TurnWritten { answer, revert, named, index } => {
                 drop(waiting);
-                let done = Arc::clone(&self.done);
-                self.runtime.spawn(async move {
-                    let outcome = answer.await.unwrap_or_else(|_| Err(CodedError::internal()));
-                    done(FileJobDone::TurnWritten { revert, named, index, outcome });
+                self.when_written(answer, move |outcome| FileJobDone::TurnWritten {
+                    revert,
+                    named,
+                    index,
+                    outcome,
                 });
             }
             // Taken above: it waits for nothing here.
@@ -379,28 +405,6 @@ struct CommandJob {
     bounds: CommandBounds,
 }
 
-/// Places that a job takes while it waits.
-fn weight(job: &FileJob) -> u32 {
-    match job {
-        FileJob::StoreAttachment { .. }
-        | FileJob::Write { .. }
-        | FileJob::Change { .. }
-        | FileJob::Spec(_) => HEAVY,
-        FileJob::List { .. }
-        | FileJob::Snippet { .. }
-        | FileJob::Read { .. }
-        | FileJob::Patch(_)
-        | FileJob::Turn(_)
-        | FileJob::TurnWritten { .. }
-        | FileJob::ReadText { .. }
-        | FileJob::Diff(_)
-        | FileJob::Context(_)
-        | FileJob::Paths { .. }
-        | FileJob::DropArtifacts { .. }
-        | FileJob::Run { .. } => 1,
-    }
-}
-
 fn spec_files(roots: &Roots, state_dir: Option<&Path>, job: SpecJob) -> SpecFilesDone {
     match job {
         SpecJob::Import { uri, reply } => {
@@ -415,165 +419,6 @@ fn spec_files(roots: &Roots, state_dir: Option<&Path>, job: SpecJob) -> SpecFile
     }
 }
 
-fn refuse(job: FileJob, done: &FilesDone) {
-    let refused = CodedError::new(
-        ErrorCode::Overloaded,
-        "Too many file requests are waiting, so this one was not taken; try again in a moment.",
-    );
-    match job {
-        FileJob::StoreAttachment { session_id, reply, .. } => {
-            done(FileJobDone::Stored { session_id, outcome: Err(refused), reply });
-        }
-        FileJob::Diff(job) => job.refuse(refused),
-        FileJob::Context(job) => {
-            done(FileJobDone::Context(Box::new(context::without(*job, refused.message))))
-        }
-        FileJob::Spec(SpecJob::Import { reply, .. }) => {
-            done(FileJobDone::Spec(SpecFilesDone::Imported { outcome: Err(MarkdownFault::Busy), reply }));
-        }
-        FileJob::Spec(SpecJob::Preview { pick, .. }) => {
-            done(FileJobDone::Spec(SpecFilesDone::Previewed { outcome: Err(ImageFault::Busy), pick }));
-        }
-        FileJob::Spec(SpecJob::Keep { sending, .. }) => sending.reply.refuse(refused),
-        FileJob::DropArtifacts { folder } => {
-            tracing::warn!(?folder, "too many file requests were waiting, so artifacts were left behind");
-        }
-        FileJob::Paths { wanted } => done(FileJobDone::Paths { wanted, paths: Vec::new() }),
-        FileJob::Read { edit, .. } => done(FileJobDone::Read { edit, outcome: Err(refused) }),
-        FileJob::TurnWritten { revert, named, index, .. } => {
-            done(FileJobDone::TurnWritten { revert, named, index, outcome: Err(refused) });
-        }
-        FileJob::Turn(_) => {}
-        FileJob::Patch(job) => refuse_patch(job, refused, done),
-        FileJob::Change { reply, .. } => reply.refuse(refused),
-        FileJob::List { reply, .. } => reply.refuse(refused),
-        FileJob::Snippet { reply, .. } => reply.refuse(refused),
-        FileJob::ReadText { reply, .. } => reply.refuse(refused),
-        FileJob::Write { reply, .. } => reply.refuse(refused),
-        FileJob::Run { reply, .. } => reply.refuse(refused),
-    }
-}
-
-fn refuse_patch(job: PatchJob, refused: CodedError, done: &FilesDone) {
-    done(FileJobDone::Patch(match job {
-        PatchJob::Base { write, .. } => PatchJobDone::Base { write, outcome: Err(refused) },
-        PatchJob::Written { write, .. } => PatchJobDone::Written { write, outcome: Err(refused) },
-        PatchJob::Change { write, .. } => PatchJobDone::Changed { write, outcome: Err(refused) },
-        PatchJob::Hashes { session_id, request_id, places } => {
-            PatchJobDone::Hashes { session_id, request_id, places }
-        }
-    }));
-}
-
 #[cfg(test)]
-mod tests {
-    use std::sync::{Arc, mpsc};
-
-    use serde_json::json;
-    use tokio::runtime::Handle;
-
-    use super::{WAITING, WorkspaceFiles};
-    use crate::app::inbox::{Answer, Reply};
-    use crate::app::ports::{Applied, FileJob, FileJobDone, Files};
-    use crate::domain::coded_error::{CodedError, ErrorCode};
-    use crate::domain::edits::overlay::Overlay;
-    use crate::domain::edits::text::content_hash;
-    use crate::process::this_program;
-    use crate::protocol::request::{AttachmentPutResult, ListFilesParams, ListFilesResult};
-    use crate::protocol::standing::CommandBounds;
-    use crate::workspace::root::tests::folder;
-
-    fn submit<T>(files: &WorkspaceFiles, job: impl FnOnce(Reply<T>) -> FileJob) -> Answer<T> {
-        let (reply, answer) = Reply::new();
-        files.submit(job(reply), Arc::new(Overlay::new()));
-        answer
-    }
-
-    fn listing(reply: Reply<ListFilesResult>) -> FileJob {
-        let params = ListFilesParams {
-            session_id: Some("s".to_owned()),
-            tab_id: None,
-            path: String::new(),
-            root: None,
-            gitignore: None,
-        };
-        FileJob::List { params, reply }
-    }
-
-    fn attachment(reply: Reply<AttachmentPutResult>) -> FileJob {
-        FileJob::StoreAttachment {
-            session_id: "s".to_owned(),
-            name: "n".to_owned(),
-            mime: None,
-            uri: None,
-            base64: Some("YWJj".to_owned()),
-            reply,
-        }
-    }
-
-    #[tokio::test]
-    async fn every_job_is_answered() {
-        let (root, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let (done, heard) = mpsc::channel();
-        let files =
-            WorkspaceFiles::new(Handle::current(), this_program(), move |job| done.send(job).unwrap());
-        assert_eq!(
-            submit(&files, listing).await.unwrap().unwrap_err().code,
-            ErrorCode::NotFound,
-            "no folder is open yet"
-        );
-        files.set_folders(&[folder("ws", root.path())]);
-        files.set_state_dir(state.path().to_owned());
-        let write = |reply| FileJob::Write {
-            turn: None,
-            root: Some("ws".to_owned()),
-            path: "a".to_owned(),
-            base_hash: None,
-            text: "abc".to_owned(),
-            reply,
-        };
-        let written = submit(&files, write).await.unwrap();
-        assert_eq!(written, Ok(Applied { applied_hash: content_hash(b"abc"), saved: true }));
-        let listed = submit(&files, listing).await.unwrap();
-        let entries = json!([{ "path": "a", "name": "a", "type": "file", "size": 3 }]);
-        assert_eq!(json!(listed.unwrap()), json!({ "path": "", "entries": entries, "truncated": false }));
-        #[cfg(unix)]
-        {
-            let run = |reply| FileJob::Run {
-                command: "cat a".to_owned(),
-                cwd: ".".to_owned(),
-                call: None,
-                bounds: CommandBounds::default(),
-                reply,
-            };
-            let ran = submit(&files, run).await.unwrap().unwrap();
-            assert_eq!((ran.exit_code, ran.stdout.as_str()), (0, "abc"));
-        }
-        let answer = submit(&files, attachment);
-        let job = tokio::task::spawn_blocking(move || heard.recv().unwrap()).await.unwrap();
-        let FileJobDone::Stored { session_id, outcome, reply } = job else { panic!("{job:?}") };
-        assert_eq!((session_id.as_str(), outcome.map(|stored| stored.bytes)), ("s", Ok(3)));
-        reply.refuse(CodedError::internal());
-        assert_eq!(answer.await.unwrap(), Err(CodedError::internal()));
-    }
-
-    // One thread that the test itself holds: nothing begins before every job was submitted.
-    #[tokio::test(flavor = "current_thread")]
-    async fn past_the_bound_a_job_is_refused_at_once() {
-        let root = tempfile::tempdir().unwrap();
-        let (done, heard) = mpsc::channel();
-        let files =
-            WorkspaceFiles::new(Handle::current(), this_program(), move |job| done.send(job).unwrap());
-        files.set_folders(&[folder("ws", root.path())]);
-        let taken: Vec<Answer<ListFilesResult>> = (0..WAITING).map(|_| submit(&files, listing)).collect();
-        let mut refused = submit(&files, listing);
-        assert_eq!(refused.try_recv().unwrap().unwrap_err().code, ErrorCode::Overloaded);
-        drop(submit(&files, attachment));
-        let FileJobDone::Stored { outcome, .. } = heard.try_recv().unwrap() else { panic!() };
-        assert_eq!(outcome.unwrap_err().code, ErrorCode::Overloaded);
-        for answer in taken {
-            assert!(answer.await.unwrap().is_ok());
-        }
-        assert!(submit(&files, listing).await.unwrap().is_ok(), "places are free again");
-    }
-}
+#[path = "files_tests.rs"]
+mod tests;

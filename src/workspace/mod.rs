@@ -31,6 +31,7 @@ mod snippet;
 mod spec;
 mod thumbnail;
 mod undo;
+mod waiting_job;
 mod write;
 
 pub use files::WorkspaceFiles;

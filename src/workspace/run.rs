@@ -19,20 +19,20 @@ use super::live_output::LiveOutput;
 use super::root::{Roots, cause, parse, refusal, short};
 use crate::app::ports::CommandRan;
 use crate::domain::coded_error::{CodedError, ErrorCode};
-use crate::process::{Contained, Directory, Ending, Hold, Job, NotStarted, Stream as End, Streams};
+use crate::process::{
+    Contained, Directory, Ending, Hold, Job, NotStarted, ProcessBounds, Stream as End, Streams,
+};
 use crate::protocol::standing::CommandBounds;
 
-/// How long things may take.
+/// How long things may take, and what they may use.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     /// The command.
     pub time: Duration,
     /// Output of what it left running, after its own end.
     pub rest: Duration,
-    /// Seconds of processor time of each of its processes.
-    pub cpu_seconds: u64,
-    /// Mebibytes of memory of each of its processes.
-    pub memory_mebibytes: u64,
+    /// Each of its processes.
+    pub process: ProcessBounds,
 }
 
 impl Limits {
@@ -41,8 +41,10 @@ impl Limits {
         Self {
             time: Duration::from_secs(bounds.timeout_seconds),
             rest: Duration::from_millis(500),
-            cpu_seconds: bounds.cpu_seconds,
-            memory_mebibytes: bounds.memory_mebibytes,
+            process: ProcessBounds {
+                cpu_seconds: bounds.cpu_seconds,
+                memory_mebibytes: bounds.memory_mebibytes,
+            },
         }
     }
 }
@@ -77,7 +79,7 @@ pub(super) async fn run(
     if command.trim().is_empty() || command.contains('\0') {
         return Err(CodedError::new(ErrorCode::InvalidParams, "There is no command to run; name one."));
     }
-    let (program, args) = shell(command, &limits);
+    let (program, args) = limits.process.line(command);
     let inherited = environment.into_iter().collect();
     let job = Job { program, args, inherited, env: Vec::new(), cwd: directory, guard, hold: Hold::Cgroup };
     let (streams, outputs) = streams().map_err(|error| refused(command, &NotStarted::Failed(error)))?;
@@ -156,17 +158,6 @@ pub(super) fn streams() -> io::Result<(Streams, (ChildStdout, ChildStderr))> {
     Ok(([nothing.into(), their_stdout.into(), their_stderr.into()], (stdout, stderr)))
 }
 
-/// The shell that runs a command. One before it sets the bounds of its processes, which none of them can raise again; a system
-/// that does not know one of them goes without it.
-fn shell(command: &str, limits: &Limits) -> (String, Vec<String>) {
-    if cfg!(not(unix)) {
-        return ("cmd".to_owned(), vec!["/C".to_owned(), command.to_owned()]);
-    }
-    let (cpu, memory) = (limits.cpu_seconds, limits.memory_mebibytes.saturating_mul(1_024));
-    let bounded = format!("ulimit -t {cpu} 2>/dev/null; ulimit -d {memory} 2>/dev/null; exec sh -c \"$0\"");
-    ("sh".to_owned(), vec!["-c".to_owned(), bounded, command.to_owned()])
-}
-
 /// As a shell says it; -1 when nobody could say it, because the guardians were killed too.
 fn exit_code(ending: Ending) -> i32 {
     ending.code.or(ending.signal.map(|signal| 128 + signal)).unwrap_or(-1)
@@ -213,7 +204,7 @@ mod tests {
 
     use super::{CommandRan, Limits, LiveOutput, directory, run};
     use crate::domain::coded_error::{CodedError, ErrorCode};
-    use crate::process::{Directory, this_program};
+    use crate::process::{Directory, ProcessBounds, this_program};
     use crate::protocol::standing::CommandBounds;
     use crate::workspace::capture::KEPT;
     use crate::workspace::root::Roots;
@@ -333,7 +324,8 @@ mod tests {
     #[tokio::test]
     async fn r002_92_no_process_of_a_command_has_more_memory_or_processor_time_than_it_may() {
         let root = tempfile::tempdir().unwrap();
-        let small = Limits { memory_mebibytes: 64, cpu_seconds: 1, ..limits() };
+        let process = ProcessBounds { memory_mebibytes: 64, cpu_seconds: 1 };
+        let small = Limits { process, ..limits() };
         let command = "dd if=/dev/zero of=/dev/null bs=200M count=1 2>&1; echo code $?; ulimit -d unlimited || echo kept";
         let result = ran(command, root.path(), small).await.unwrap();
         assert!(result.stdout.contains("code 1") && result.stdout.ends_with("kept\n"), "{result:?}");

@@ -6,6 +6,7 @@ use breadboard_ls::testing::domain::coded_error::{CodedError, ErrorCode};
 use breadboard_ls::testing::engine::acp::client_side::{
     CreateTerminal, EnvVariable, Printed, TerminalExit, TerminalOutput, Terminals,
 };
+use breadboard_ls::testing::protocol::standing::CommandBounds;
 use serde_json::json;
 use tokio::sync::mpsc;
 
@@ -23,10 +24,14 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
+        Self::within(CommandBounds::default())
+    }
+
+    fn within(bounds: CommandBounds) -> Self {
         let guard = PathBuf::from(env!("CARGO_BIN_EXE_breadboard-ls"));
         let (news, printed) = mpsc::channel(4_096);
         let dir = tempfile::tempdir().unwrap();
-        Self { terminals: Terminals::new(guard, news), _printed: printed, mark: Mark::new(), dir }
+        Self { terminals: Terminals::new(guard, bounds, news), _printed: printed, mark: Mark::new(), dir }
     }
 
     fn line(&self, command: &str) -> CreateTerminal {
@@ -117,6 +122,42 @@ async fn c_the_output_is_seen_while_the_command_runs_and_its_beginning_gives_way
     assert_eq!((shown.output.len(), shown.truncated), (1 << 20, true));
 }
 
+#[tokio::test]
+async fn r002_92_a_command_of_an_agent_has_no_more_memory_and_processor_time_than_one_of_ours() {
+    let bench =
+        Bench::within(CommandBounds { memory_mebibytes: 64, cpu_seconds: 1, ..CommandBounds::default() });
+    // Given a line and a program that want more memory than they may have
+    let line = "dd if=/dev/zero of=/dev/null bs=200M count=1 2>/dev/null; echo code $?; ulimit -d unlimited 2>/dev/null || echo kept";
+    let program = json!({ "command": "dd", "args": ["if=/dev/zero", "of=/dev/null", "bs=200M", "count=1"] });
+    // Then they do not get it, and cannot raise the bound
+    let id = bench.create(bench.line(line)).await;
+    bench.terminals.wait_for_exit(SESSION, &id).await.unwrap();
+    assert_eq!(bench.terminals.output(SESSION, &id).unwrap().output, "code 1\nkept\n");
+    let id = bench.create(params(program)).await;
+    assert_eq!(bench.terminals.wait_for_exit(SESSION, &id).await, Ok(exit(1)));
+    // And what computes for longer than it may is killed
+    let id = bench.create(bench.line("while :; do :; done")).await;
+    let ended = bench.terminals.wait_for_exit(SESSION, &id).await.unwrap();
+    assert!(ended == killed() || ended == exit(137), "{ended:?}");
+}
+
+#[tokio::test]
+async fn r002_92_a_command_of_an_agent_ends_with_its_time_and_says_so() {
+    // Given a command that has a second, and that leaves something running which does not want to end
+    let bench = Bench::within(CommandBounds { timeout_seconds: 1, ..CommandBounds::default() });
+    let id = bench.create(bench.line(&format!("trap '' TERM; {STUBBORN}"))).await;
+    // When nobody ends it
+    let ended = bench.terminals.wait_for_exit(SESSION, &id).await.unwrap();
+    // Then it is gone with all that it started, and whoever reads its output sees why
+    assert_eq!(ended, killed());
+    assert!(bench.mark.alive().is_empty(), "{:?}", bench.mark.alive());
+    let shown = bench.terminals.output(SESSION, &id).unwrap();
+    assert_eq!(
+        shown.output,
+        "up\n\n[breadboard-ls ended this command after 1 s, which is as long as a command may take here]\n"
+    );
+}
+
 /// It has a child that ignores TERM in a session of its own.
 const STUBBORN: &str = "setsid sh -c 'trap \"\" TERM; echo up; while :; do sleep 600; done'; echo never";
 
@@ -148,7 +189,8 @@ async fn c_a_terminal_dies_with_its_release_its_session_and_its_agent() {
     let release = |bench: &mut Bench, id: &str| bench.terminals.release(SESSION, id).unwrap();
     let session = |bench: &mut Bench, _: &str| bench.terminals.end_session(SESSION);
     let agent = |bench: &mut Bench, _: &str| {
-        drop(std::mem::replace(&mut bench.terminals, Terminals::new(PathBuf::new(), mpsc::channel(1).0)));
+        let none = Terminals::new(PathBuf::new(), CommandBounds::default(), mpsc::channel(1).0);
+        drop(std::mem::replace(&mut bench.terminals, none));
     };
     type End<'a> = &'a dyn Fn(&mut Bench, &str);
     for end in [&release as End<'_>, &session, &agent] {

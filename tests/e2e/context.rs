@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::breadboard_desk::{Desk, chat, of_kind, ran, says as engine_says};
 use crate::harness::{Options, Server};
-use crate::model::{Model, says};
+use crate::model::{Model, calls, says};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_breadboard-ls");
 const DOOR: &str = "fn open() {\n    let key = 1;\n    turn(key);\n}\n\nfn close() {}\n";
@@ -182,6 +182,62 @@ fn r002_36_37_38_41_96_fix_adds_problems_the_terminal_and_what_is_not_committed(
     assert!(question.contains("$ cargo test\n1 failed\n(exit code 101)"), "{question}");
     server.wait_end(&session);
     assert_eq!(user_block(&mut server, &session)["text"], "/fix the door");
+}
+
+#[test]
+fn r002_43_what_changes_while_a_turn_runs_is_told_to_its_model_once_and_what_was_taken_away_is_not() {
+    // Given a prompt that went with one problem
+    let list = || calls("list_files", json!({ "path": "." }));
+    let model = Model::start(vec![list(), list(), list(), says("done")]);
+    let (mut server, session) = place(&model, true);
+    server.open("door.rs", DOOR);
+    server.prompt(&session, "Why is this wrong?");
+    let mut front = in_front(&server);
+    tell(&mut server, front.clone());
+    assert!(model.asked().body.to_string().contains("no `turn`"));
+    // When the editor has another one after a call
+    front["diagnostics"][0]["message"] = json!("no `key`");
+    let wants = tell(&mut server, front.clone());
+    // Then the editor was asked for that alone, since the terminal did not go with the prompt, and the model hears it
+    assert_eq!(wants, ["diagnostics"]);
+    let told = model.asked().tool_result();
+    let update =
+        "\n\nChanged in the editor meanwhile (added by breadboard-ls, not typed by the user):\n\nProblems";
+    assert!(told.contains(update) && told.contains("door.rs:3: error: no `key` (rustc)"), "{told}");
+    // And not again, while it stays
+    tell(&mut server, front.clone());
+    let told = model.asked().tool_result();
+    assert!(!told.contains("meanwhile"), "{told}");
+    // And that it is gone
+    front["diagnostics"] = json!([]);
+    tell(&mut server, front);
+    let told = model.asked().tool_result();
+    assert!(told.ends_with("Problems: the editor shows none any more."), "{told}");
+    server.wait_end(&session);
+    // And each is in the journal, and the prompt in the view has what went with it
+    let updates: Vec<Value> = server
+        .events(&session)
+        .into_iter()
+        .filter(|event| event["payload"]["update"] == true)
+        .map(|event| json!([event["type"], event["payload"]["items"].as_array().map(Vec::len)]))
+        .collect();
+    assert_eq!(updates, [json!(["local.context", 1]), json!(["local.context", 0])]);
+    assert_eq!(
+        ids(&user_block(&mut server, &session)["context"]),
+        ["selection", "diagnostics", "active_editor", "open_editors"]
+    );
+    // And of a prompt without problems nothing is asked any more
+    for reply in [list(), says("done")] {
+        model.then(reply);
+    }
+    let without =
+        json!({ "sessionId": session, "text": "And now?", "context": { "exclude": ["diagnostics"] } });
+    server.ask("bb/sendMessage", without);
+    let front = in_front(&server);
+    tell(&mut server, front);
+    server.wait_end(&session);
+    let asked = server.received().iter().filter(|message| message["method"] == "bb/context/provide").count();
+    assert_eq!(asked, 5, "twice for a prompt, and three times for the first turn");
 }
 
 #[test]

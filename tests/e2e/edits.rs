@@ -259,6 +259,47 @@ fn a_buffer_that_we_cannot_edit_is_neither_overwritten_nor_lost() {
 }
 
 #[test]
+fn a_file_that_is_open_with_an_unknown_text_is_left_alone_until_it_is_saved() {
+    for versioned in [true, false] {
+        let edits = || patch("a.txt");
+        let model = Model::start(vec![edits(), says("no"), edits(), says("done")]);
+        let (mut server, session) = place(&model, takes_edits(versioned));
+        // Given a file that is open, and whose changes come in the wrong order
+        server.write("a.txt", "one two");
+        server.open("a.txt", "one two");
+        server.change("a.txt", 4, "one two three");
+        let uri = server.file("a.txt");
+        let at = json!({ "line": 0, "character": 0 });
+        server.notify(
+            "textDocument/didChange",
+            json!({ "textDocument": { "uri": uri, "version": 3 },
+                    "contentChanges": [{ "range": { "start": at, "end": at }, "text": "zero " }] }),
+        );
+        // When an edit of it is allowed
+        server.prompt(&session, "make it shorter");
+        let ask = server.wait_ask(&session);
+        server.decide(&session, &ask, "allow_once");
+        server.wait_end(&session);
+        // Then it was made nowhere, and the model hears why
+        let told = told(&model);
+        assert!(told.contains("is open in an editor with a text that is not known here"), "{told}");
+        assert_eq!(server.read("a.txt"), "one two");
+        assert!(server.received().iter().all(|message| message["method"] != "workspace/applyEdit"));
+        // And once it is saved, so that the disk says what is open, an edit of it goes to the editor as ever
+        let saved = "zero one two three";
+        server.write("a.txt", saved);
+        server.notify("textDocument/didSave", json!({ "textDocument": { "uri": uri } }));
+        server.prompt(&session, "again");
+        let ask = server.wait_ask(&session);
+        server.decide(&session, &ask, "allow_once");
+        let asked = server.wait_request("workspace/applyEdit");
+        assert_eq!(edited(saved, &asked["params"], &uri), "zero one 2 three");
+        server.answer(&asked["id"], json!({ "applied": false }));
+        server.wait_end(&session);
+    }
+}
+
+#[test]
 fn what_changed_since_the_patch_was_made_is_not_overwritten() {
     for (editor, open) in [(false, false), (true, false), (true, true)] {
         let model = Model::start(vec![patch("a.txt"), says("a pity")]);

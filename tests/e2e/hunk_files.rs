@@ -223,6 +223,33 @@ fn all_of_an_edit_whose_file_changed_elsewhere_is_made_here_so_that_nothing_type
 }
 
 #[test]
+fn a_plain_yes_to_an_edit_whose_file_changed_since_is_a_conflict_and_nothing_is_written() {
+    // Given an edit of an agent that was shown, and a file of it that changed since
+    let mut server = Server::ready(agent(&codex_call()));
+    given(&server);
+    let (session, patch) = proposed(&mut server);
+    let patch = with_bases(&mut server, &patch["patchId"]);
+    server.write("gone.txt", "not what was shown\n");
+    let answer = json!({ "sessionId": session, "requestId": patch["requestId"], "decision": "allow_once" });
+    // When it is allowed as a whole
+    let refused = server.refused("bb/approvePermission", answer.clone());
+    // Then that is refused, with what to do, the request waits, and the files are as they were
+    assert_eq!(refused["data"]["code"], "conflict");
+    assert_eq!(
+        refused["message"],
+        "`gone.txt` changed since this edit was shown, so it was not allowed and nothing was written; decide on its changes one by one, or deny it, so that it is made anew."
+    );
+    let now = server.ask("bb/patch/get", json!({ "patchId": patch["patchId"] }))["patch"].clone();
+    assert_eq!(now["status"], "pending");
+    assert_eq!([server.read("a.txt"), server.read("gone.txt")], [lines(), "not what was shown\n".to_owned()]);
+    // And once the file is what was shown again, the same answer is taken
+    server.write("gone.txt", "g\n");
+    assert_eq!(server.ask("bb/approvePermission", answer)["outcome"], "recorded");
+    server.wait_end(&session);
+    assert_eq!(said(&mut server, &session), "allowed");
+}
+
+#[test]
 fn why_all_of_an_edit_was_rejected_is_told_with_the_next_prompt() {
     let mut server = Server::ready(agent(&codex_call()));
     given(&server);
@@ -310,4 +337,51 @@ fn r002_82_83_our_own_agents_files_are_one_edit_with_reasons_that_is_done_and_ta
     assert_eq!(reverted["files"].as_array().map(Vec::len), Some(3));
     assert_eq!([server.read("a.txt"), server.read("gone.txt")], [lines(), "g\n".to_owned()]);
     assert!(!server.workspace.path().join("made.txt").exists());
+}
+
+#[test]
+fn a_change_of_several_files_of_which_one_cannot_be_written_is_made_in_none() {
+    // Given a change of five files that is allowed, and a folder of one of them in whose place a file came meanwhile
+    let wish = json!({ "rationale": "tidy up", "files": [
+        { "file_path": "a.txt", "edits": [{ "old_text": "17", "new_text": "seventeen" }] },
+        { "file_path": "gone.txt", "delete": true },
+        { "file_path": "old.txt", "rename_to": "new.txt", "edits": [{ "old_text": "x", "new_text": "y" }] },
+        { "file_path": "made.txt", "new_content": "new\n" },
+        { "file_path": "folder/b.txt", "new_content": "new\n" },
+    ] });
+    let model = Model::start(vec![calls("propose_patch", wish), says("Understood.")]);
+    let mut server = Server::ready(model.chosen(true));
+    let before = lines().replace('\n', "\r\n");
+    server.write("a.txt", &before);
+    server.write("gone.txt", "g\n");
+    server.write("old.txt", "x\r\n");
+    let session = server.session();
+    server.prompt(&session, "tidy up");
+    let ask = server.wait_ask(&session);
+    server.write("folder", "a file\n");
+    // When
+    server.decide(&session, &ask, "allow_once");
+    let end = server.wait_end(&session);
+    // Then every file holds what it held, to the byte
+    let names = |server: &Server| {
+        let entries = std::fs::read_dir(server.workspace.path()).expect("the folder");
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&server), ["a.txt", "folder", "gone.txt", "old.txt"]);
+    assert_eq!(
+        [server.read("a.txt"), server.read("gone.txt"), server.read("old.txt")],
+        [before, "g\n".to_owned(), "x\r\n".to_owned()]
+    );
+    // And the model, and whoever looks at the turn, hear that nothing was changed
+    model.asked();
+    let told = model.asked().tool_result();
+    assert!(told.contains("folder/b.txt could not be changed, so no file of this change was."), "{told}");
+    assert!(told.contains("What was written before it was taken back: a.txt, old.txt, made.txt."), "{told}");
+    assert_eq!(end["payload"]["metadata"]["files_modified"], 0);
+    let refused = server.refused("bb/turn/changes", json!({ "sessionId": session }));
+    assert_eq!(refused["data"]["code"], "not_found", "{refused}");
 }

@@ -319,6 +319,49 @@ fn a_buffer_that_is_given_up_is_named_once_and_no_other_is_given_up_with_it() {
     assert_eq!(source(&mut server, "a.txt"), json!("buffer"));
 }
 
+/// One character in front of a file, under this version.
+fn in_front(server: &mut Server, path: &str, version: i64, text: &str) {
+    let uri = server.file(path);
+    let at = json!({ "line": 0, "character": 0 });
+    let change = json!({ "range": { "start": at, "end": at }, "text": text });
+    server.notify(
+        "textDocument/didChange",
+        json!({ "textDocument": { "uri": uri, "version": version }, "contentChanges": [change] }),
+    );
+}
+
+#[test]
+fn changes_in_the_wrong_order_are_said_once_and_the_text_is_not_believed_until_it_comes_whole() {
+    let mut server = Server::ready(Options::default());
+    let session = server.session();
+    server.write("a.txt", "disk");
+    server.open("a.txt", "buffer\n");
+    let read = |server: &mut Server| {
+        let read = server.ask("bb/readFileSnippet", json!({ "sessionId": session, "path": "a.txt" }));
+        (read["source"].clone(), read["content"].clone())
+    };
+    // Given changes that came as an editor with several threads sends them
+    for (version, text) in [(3, "b"), (2, "a"), (5, "d"), (4, "c")] {
+        in_front(&mut server, "a.txt", version, text);
+    }
+    // Then the file is read from the disk, and the user hears why and what to do, once
+    assert_eq!(read(&mut server).0, "disk");
+    let said = server.wait_notification("window/showMessage", |_| true);
+    let uri = server.file("a.txt");
+    assert_eq!(
+        said["params"]["message"],
+        format!(
+            "The saved file is used for {uri} instead of what is open, because the editor sent its changes in the wrong order; save it, or close and open it again."
+        )
+    );
+    // And with its whole text it is known again, and follows
+    server.change("a.txt", 6, "whole\n");
+    in_front(&mut server, "a.txt", 7, "> ");
+    assert_eq!(read(&mut server), (json!("buffer"), json!("> whole\n")));
+    let all = server.received();
+    assert_eq!(all.iter().filter(|message| message["method"] == "window/showMessage").count(), 1);
+}
+
 #[test]
 fn buffers_beyond_the_bound_are_given_up_one_by_one_and_named() {
     let mut server = Server::ready(Options::default());

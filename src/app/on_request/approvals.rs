@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::app::allowed_edit::AllowedEdit;
 use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
 use crate::app::patch_note::{part_label, part_made};
@@ -18,8 +19,35 @@ use crate::domain::shown::reveal;
 use crate::protocol::request::*;
 
 impl App {
-    /// Checked in this order: params, session, request, trust (allowing only), digest.
+    /// Checked in this order: params, session, request, trust (allowing only), digest, what the files of an edit hold.
     pub(in crate::app) fn approve_permission(
+        &mut self,
+        client: ClientId,
+        answer: ApprovePermissionParams,
+        reply: Reply<ApprovePermissionResult>,
+    ) {
+        let chosen = match self.chosen(client, answer.clone()) {
+            Ok(chosen) => chosen,
+            Err(error) => return reply.refuse(error),
+        };
+        let Chosen { session_id, request_id, answer: what } = chosen;
+        let is_yes =
+            matches!(&what, ApprovalAnswer::New(option, ..) if option.kind != PermissionOptionKind::Deny);
+        let waits = self.live_mut(&session_id).and_then(|live| live.asks.get(&request_id)).cloned();
+        let places = match waits.filter(|_| is_yes) {
+            Some(ask) => self.bases_to_compare(&session_id, &ask),
+            None => Vec::new(),
+        };
+        match places.is_empty() {
+            true => self.approve_as_shown(client, answer, reply),
+            false => {
+                self.compare_bases(AllowedEdit { client, session_id, request_id, answer, reply }, places);
+            }
+        }
+    }
+
+    /// The same, of what nothing has to be compared for any more.
+    pub(in crate::app) fn approve_as_shown(
         &mut self,
         client: ClientId,
         params: ApprovePermissionParams,

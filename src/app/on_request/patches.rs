@@ -104,7 +104,7 @@ impl App {
             digest,
             content: None,
         };
-        self.approve_permission(client, answer, given);
+        self.approve_as_shown(client, answer, given);
         let patch_id = ask.permission.patch_id.clone().unwrap_or_default();
         let stands = self.ask_of_patch(session_id, &patch_id);
         reply.settle(stands.map(|ask| patch_outcomes(&ask)));

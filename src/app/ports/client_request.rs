@@ -54,6 +54,11 @@ pub enum ClientRequest {
         /// Where the answer goes.
         reply: Reply<CommandRan>,
     },
+    /// Say what changed of the context of the prompt since it was told last.
+    UpdateContext {
+        /// Where the answer goes, as text; empty: nothing changed.
+        reply: Reply<String>,
+    },
 }
 
 impl ClientRequest {
@@ -64,6 +69,7 @@ impl ClientRequest {
             Self::ChangeFile { reply, .. } => reply.refuse(error),
             Self::ReadText { reply, .. } => reply.refuse(error),
             Self::RunCommand { reply, .. } => reply.refuse(error),
+            Self::UpdateContext { reply } => reply.refuse(error),
         }
     }
 
@@ -74,6 +80,7 @@ impl ClientRequest {
             Self::ChangeFile { reply, .. } => reply.is_abandoned(),
             Self::ReadText { reply, .. } => reply.is_abandoned(),
             Self::RunCommand { reply, .. } => reply.is_abandoned(),
+            Self::UpdateContext { reply } => reply.is_abandoned(),
         }
     }
 }

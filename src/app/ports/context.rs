@@ -42,6 +42,15 @@ pub enum ContextFor {
         /// Where the answer goes.
         reply: Reply<ContextPreviewResult>,
     },
+    /// A turn that runs, and asks what changed.
+    Update {
+        /// Session.
+        session_id: String,
+        /// Its turn.
+        turn: u64,
+        /// Where the answer goes: what changed, as text.
+        reply: Reply<String>,
+    },
 }
 
 /// What was found.

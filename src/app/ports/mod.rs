@@ -27,6 +27,7 @@ use serde_json::Value;
 use super::client::ClientId;
 use crate::domain::policy::redact::Redactor;
 
+pub(crate) use super::allowed_edit::AllowedEdit;
 pub use super::diffs::{DiffFor, DiffJob, DiffRoot, DiffSide, Found, PatchText};
 pub(crate) use super::edits::EditBase;
 pub(crate) use super::patches::PatchWrite;

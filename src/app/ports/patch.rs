@@ -2,7 +2,7 @@
 //!
 //! Owns shapes only. What is to be done is decided in `domain::approval::file_edit`, and by whom in `app::patches`.
 
-use super::{Applied, FileJob, PatchWrite};
+use super::{AllowedEdit, Applied, FileJob, PatchWrite};
 use crate::app::inbox::Answer;
 use crate::domain::approval::{BaseFile, FileMode};
 use crate::domain::coded_error::CodedError;
@@ -39,6 +39,13 @@ pub enum PatchJob {
         session_id: String,
         /// The request.
         request_id: String,
+        /// Which files; those without a hash are read.
+        places: Vec<PatchPlace>,
+    },
+    /// Says what files hold, when an edit of them is allowed as a whole.
+    Compare {
+        /// What waits for it; it comes back with it.
+        allowed: Box<AllowedEdit>,
         /// Which files; those without a hash are read.
         places: Vec<PatchPlace>,
     },
@@ -82,6 +89,13 @@ pub enum PatchJobDone {
         request_id: String,
         /// The same files; those that are not there, or cannot be read, have no hash.
         places: Vec<PatchPlace>,
+    },
+    /// What files hold whose edit is allowed (or they could not be looked at).
+    Compared {
+        /// What waited for it.
+        allowed: Box<AllowedEdit>,
+        /// The same files.
+        outcome: Result<Vec<PatchPlace>, CodedError>,
     },
 }
 

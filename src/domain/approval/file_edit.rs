@@ -97,6 +97,17 @@ impl ProposedFile {
         }
     }
 
+    /// Whether what is there now, if anything is, is what was there when the edit was asked for. What was not looked at then
+    /// counts as the same, but for a file that was to be new.
+    pub(crate) fn is_as_shown(&self, now: Option<&str>) -> bool {
+        match (self.base_hash.as_deref(), now) {
+            (Some(base), Some(now)) => base == now,
+            (None, None) => true,
+            (Some(_), None) => false,
+            (None, Some(_)) => self.change != ChangeKind::Create,
+        }
+    }
+
     /// What was to be made, or taken back, was; the bytes of the file have this hash, if it is there.
     pub(crate) fn is_made(&mut self, way: HunkWay, hash: Option<&str>) {
         match way {

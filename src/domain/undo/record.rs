@@ -166,18 +166,19 @@ pub enum UncoveredReason {
 }
 
 /// What of a turn cannot be taken back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "TurnUncovered")]
 pub struct UncoveredFile {
-    /// Relative to its folder; absent where it stands for several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Relative to its folder; absent where it stands for several files.
+    #[serde(rename = "filePath", default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Name of its folder.
+    /// Name of the folder, where several are open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
     /// Why.
     pub reason: UncoveredReason,
-    /// How many files, where it stands for several.
+    /// How many files, where it stands for several and they were counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<u64>,
     /// One sentence.

@@ -68,6 +68,7 @@ use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::remedy::{Retry, RetryWhen};
 use crate::protocol::request::{ListSessionsResult, ModelsResult};
 use crate::protocol::settings::{EngineKind, Settings};
+use crate::protocol::standing::CommandBounds;
 use crate::protocol::tab::AgentRestartResult;
 
 /// Calls that wait for one agent's task. It takes them at once whatever the agent does, so thousands waiting mean that the
@@ -115,6 +116,8 @@ pub struct AcpEngine {
     runtime: Handle,
     agents: Agents,
     setup: Setup,
+    /// Of the commands in terminals of agents.
+    commands: CommandBounds,
     routes: Routes,
     state: Arc<Mutex<AgentTasks>>,
 }
@@ -149,7 +152,8 @@ impl AcpEngine {
                 let _ = reports.send(EngineReport::Connectivity(reach)).await;
             });
         }
-        Self { reports, runtime, agents, setup, routes: Routes::default(), state: Arc::default() }
+        let commands = settings.commands;
+        Self { reports, runtime, agents, setup, commands, routes: Routes::default(), state: Arc::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, AgentTasks> {
@@ -175,6 +179,7 @@ impl AcpEngine {
             keys: given.map(|(name, key)| (name.clone(), key.clone())).collect(),
             hide: self.setup.hide.clone(),
             guard: self.setup.guard.clone(),
+            commands: self.commands,
         };
         self.runtime.spawn(task::run(agent, calls, self.reports.clone(), place));
         state.tasks.insert(line.name.clone(), sender.clone());

@@ -24,6 +24,7 @@ use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::acp::blocks::{PromptAttachment, wants_content};
 use crate::domain::dialect::acp::results::PromptCapabilities;
 use crate::protocol::request::ModelsResult;
+use crate::protocol::standing::CommandBounds;
 
 /// What others finished for a task that has not looked at it. Every job answers once, and there is one of each kind a turn.
 const FINISHED: usize = 256;
@@ -50,6 +51,8 @@ pub(super) struct Surroundings {
     pub(super) keys: BTreeMap<String, String>,
     pub(super) hide: Secrets,
     pub(super) guard: PathBuf,
+    /// Of the commands in its terminals.
+    pub(super) commands: CommandBounds,
 }
 
 /// What other tasks finished for this one.
@@ -274,7 +277,8 @@ impl AgentTask {
                     // It was wanted no more before it was there.
                     running.end();
                 }
-                self.workers = Some(Workers::new(self.reports.clone(), self.place.guard.clone()));
+                self.workers =
+                    Some(Workers::new(self.reports.clone(), self.place.guard.clone(), self.place.commands));
                 self.agent.started(Ok(()));
             }
             TaskDone::Exited(generation, _) if generation != self.agent.process.generation() => {}

@@ -126,6 +126,13 @@ impl TurnPort for SessionPort {
         })
     }
 
+    fn context_update(&self) -> PortFuture<'_, String> {
+        // Without an answer there is nothing to tell.
+        Box::pin(async move {
+            self.want(|reply| ClientRequest::UpdateContext { reply }).await.unwrap_or_default()
+        })
+    }
+
     fn fresh_id(&self) -> String {
         (self.shared.fresh_id)()
     }

@@ -114,11 +114,17 @@ impl Bench {
                     assert_eq!(session_id, "s");
                     return (events, turn, failure.map(|failure| failure.message));
                 }
+                EngineReport::Wants { want: ClientRequest::UpdateContext { reply }, .. } => {
+                    reply.answer(UPDATE.to_owned());
+                }
                 other => panic!("not asked for: {other:?}"),
             }
         }
     }
 }
+
+/// What the loop says that changed, whenever it is asked.
+const UPDATE: &str = "\n\nChanged in the editor meanwhile";
 
 impl Bench {
     /// What the turn wants done: its step comes first.
@@ -338,7 +344,8 @@ async fn a_command_of_the_model_is_asked_and_run_by_the_loop() {
     let (events, _, failure) = bench.rest().await;
     assert_eq!(failure, None);
     assert_eq!(events.last().unwrap().payload["message"], json!("ran"));
-    assert!(server.asked()[1].text().contains("built"));
+    let told = server.asked()[1].text();
+    assert!(told.contains("built") && told.contains("Changed in the editor meanwhile"), "{told}");
 }
 
 #[tokio::test]

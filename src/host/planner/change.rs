@@ -9,7 +9,7 @@ use super::refused;
 use crate::host::counted;
 use crate::host::ports::WorkspaceView;
 use crate::host::proposal::{
-    AppliedFile, Outcome, Proposal, ProposalRefusal, ProposedChange, blocking, propose,
+    AppliedFile, Outcome, Proposal, ProposalRefusal, ProposedChange, StuckChange, blocking, propose,
 };
 use crate::host::request::AnsweredAsk;
 use crate::host::retrieval::RetrievalError;
@@ -131,7 +131,8 @@ async fn propose_replacement(
             voice.lines("The change was not allowed, so nothing was written.\n").await;
             false
         }
-        Err(refusal) => {
+        // Of one file nothing is left standing when it cannot be written.
+        Ok(Outcome::Stuck(StuckChange { at: (_, refusal), .. })) | Err(refusal) => {
             let code = refusal.code.clone();
             let worked = refused(voice, call, refusal).await;
             voice.step_result(&code).await;

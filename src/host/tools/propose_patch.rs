@@ -7,7 +7,9 @@ use super::{ToolAnswer, arguments};
 use crate::domain::edits::apply::TextEdit;
 use crate::host::counted;
 use crate::host::models::ToolSpec;
-use crate::host::proposal::{AppliedFile, Outcome, Proposal, ProposalRefusal, ProposedChange, propose};
+use crate::host::proposal::{
+    AppliedFile, Outcome, Proposal, ProposalRefusal, ProposedChange, StuckChange, propose,
+};
 use crate::host::request::AnsweredAsk;
 use crate::host::turn_output::TurnOutput;
 
@@ -106,15 +108,12 @@ pub(super) async fn run(
     };
     let files = files.into_iter().map(FileArgs::wish).collect::<Result<Vec<_>, _>>()?;
     match propose(voice, Proposal { files, rationale, acceptance_criteria }, before).await? {
-        Outcome::Applied { files, warnings, stopped } => {
-            let mut done: Vec<String> = files.iter().map(sentence).collect();
-            if let Some((path, refusal)) = stopped {
-                done.push(format!(
-                    "{path} was left as it is, and so were the files after it: {} ({})",
-                    refusal.message, refusal.code
-                ));
-            }
+        Outcome::Applied { files, warnings } => {
+            let done: Vec<String> = files.iter().map(sentence).collect();
             Ok(ToolAnswer { summary: done.join("\n"), text: warnings.join("\n") })
+        }
+        Outcome::Stuck(stuck) => {
+            Ok(ToolAnswer { summary: what_stands(&stuck), text: stuck.warnings.join("\n") })
         }
         Outcome::InPart(note) => {
             Ok(ToolAnswer { summary: "The user decided change by change.".to_owned(), text: note })
@@ -129,6 +128,18 @@ pub(super) async fn run(
 
 fn invalid(message: &str) -> ProposalRefusal {
     ProposalRefusal { code: "invalid_params".to_owned(), message: message.to_owned() }
+}
+
+/// File by file, how a change stands that was neither made whole nor taken back whole.
+fn what_stands(stuck: &StuckChange) -> String {
+    let (path, ProposalRefusal { code, message }) = &stuck.at;
+    let stopped = format!("{path} was left as it is, and so were the files after it: {message} ({code})");
+    let standing = stuck
+        .standing
+        .iter()
+        .map(|(file, why)| format!("{} It could not be taken back: {why}", sentence(file)));
+    let back = stuck.taken_back.iter().map(|path| format!("{path} holds again what it held before."));
+    std::iter::once(stopped).chain(standing).chain(back).collect::<Vec<_>>().join("\n")
 }
 
 /// What was done to a file.

@@ -235,13 +235,41 @@ async fn r002_80_to_83_several_files_are_proposed_together_with_reasons_and_each
     assert_eq!(
         *world.port.operations.lock().unwrap(),
         [
-            ("gone.txt".to_owned(), Some(content_hash(b"g\n")), FileOperation::Delete),
             ("old.txt".to_owned(), Some(content_hash(b"x\n")), moved),
+            ("gone.txt".to_owned(), Some(content_hash(b"g\n")), FileOperation::Delete),
         ]
     );
     let told = last_result(&server);
     assert!(told.contains("Applied to a.txt: 1 line added, 1 removed."), "{told}");
     assert_eq!(final_of(&world.port).1.files_modified, 3);
+}
+
+#[tokio::test]
+async fn what_of_a_change_could_not_be_taken_back_is_said_file_by_file() {
+    // Given a change of three files, the last of which cannot be written, and the first of which cannot be written twice
+    let new = |path: &str| json!({ "file_path": path, "new_content": "new\n" });
+    let edit = json!({ "file_path": "a.txt", "edits": [{ "old_text": "two", "new_text": "2" }] });
+    let wish = json!({ "files": [edit, new("b.txt"), new("c.txt")], "rationale": "because" });
+    let replies = vec![tool_call("propose_patch", &wish), openai(vec![json!({ "content": "Hm." })])];
+    let server = FakeModel::start(replies).await;
+    let world = world(true, User::Allows);
+    let refuses = [("a.txt".to_owned(), 1), ("c.txt".to_owned(), 0)];
+    world.port.refuses.lock().unwrap().extend(refuses);
+    // When it is allowed
+    turn::run(&world.port, openai_request(&server)).await;
+    // Then the one that can be taken back is, and the model hears of each how it stands
+    let made = FileOperation::Delete;
+    assert_eq!(
+        *world.port.operations.lock().unwrap(),
+        [("b.txt".to_owned(), Some(content_hash(b"new\n")), made)]
+    );
+    let told = last_result(&server);
+    let stands = told.lines().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(stands[0], "c.txt was left as it is, and so were the files after it: No place. (conflict)");
+    assert!(stands[1].starts_with("Applied to a.txt: 1 line added, 1 removed."), "{told}");
+    assert!(stands[1].ends_with("It could not be taken back: No place."), "{told}");
+    assert_eq!(stands[2], "b.txt holds again what it held before.");
+    assert_eq!(final_of(&world.port).1.files_modified, 1);
 }
 
 #[tokio::test]

@@ -10,7 +10,8 @@ use crate::domain::edits::take_back::{ChangedHunk, TakeBack};
 use crate::domain::fact::ChangedFileSummary;
 use crate::domain::shown::{Kind, show};
 use crate::domain::undo::{
-    ChangedFile, FilePlan, FileState, NowContent, ReviewMark, TurnRecord, file_state, hunks_of, plan_file,
+    ChangedFile, FilePlan, FileState, NowContent, ReviewMark, TurnRecord, UncoveredFile, file_state,
+    hunks_of, plan_file,
 };
 use crate::protocol::turn::*;
 
@@ -162,8 +163,8 @@ pub(super) fn changes(
     if params.file_path.is_some() && files.is_empty() {
         return Err(no_such_file());
     }
-    let uncovered = record.uncovered.iter().map(|file| TurnUncovered {
-        file_path: file.path.as_deref().map(shown),
+    let uncovered = record.uncovered.iter().map(|file| UncoveredFile {
+        path: file.path.as_deref().map(shown),
         root: file.root.as_deref().and_then(|root| desk.told_root(root)),
         reason: file.reason,
         files: file.files,

@@ -1,9 +1,10 @@
-//! `terminal/*`: commands of an agent that run under guardians, with bounded output.
+//! `terminal/*`: commands of an agent that run under guardians, with bounded time, processor time, memory and output.
 //!
 //! Owns the processes of every session until it lets them go or ends. Never asks: the adapter creates a terminal only after the
 //! user allowed its command.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -20,8 +21,10 @@ use super::printed::Teller;
 use super::screen::Screen;
 use super::words::{CreateTerminal, Printed, TerminalExit, TerminalOutput};
 use crate::domain::coded_error::{CodedError, ErrorCode};
+use crate::engine::acp::installed::program_on;
 use crate::engine::acp::process::refusal;
-use crate::process::{Contained, Directory, Ending, Hold, Job};
+use crate::process::{Contained, Directory, Ending, Hold, Job, NotStarted, ProcessBounds};
+use crate::protocol::standing::CommandBounds;
 
 /// Terminals of one session that were not released. An agent that forgets to release them is refused more, and hears why.
 const MOST: usize = 32;
@@ -35,6 +38,8 @@ const REST: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub struct Terminals {
     guard: PathBuf,
+    /// What a command may take and use: what one of our own may.
+    bounds: CommandBounds,
     /// Who hears what they print.
     news: Sender<Printed>,
     open: Mutex<OpenTerminals>,
@@ -64,8 +69,8 @@ impl Drop for OpenTerminal {
 
 impl Terminals {
     /// None yet. `guard` is the executable of `breadboard-ls`; what terminals print goes to `news`, which is to be read.
-    pub fn new(guard: PathBuf, news: Sender<Printed>) -> Self {
-        Self { guard, news, open: Mutex::default() }
+    pub fn new(guard: PathBuf, bounds: CommandBounds, news: Sender<Printed>) -> Self {
+        Self { guard, bounds, news, open: Mutex::default() }
     }
 
     /// The directory that a command runs in, opened: the first of the session's folders unless it names another place in one of
@@ -122,9 +127,9 @@ impl Terminals {
         }
         let most =
             params.output_byte_limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(MOST_OUTPUT);
-        let (program, args) = words(params.command, params.args, cwd.path());
-        let env =
+        let env: Vec<(OsString, OsString)> =
             params.env.into_iter().map(|variable| (variable.name.into(), variable.value.into())).collect();
+        let (program, args) = self.words(params.command, params.args, &env, cwd.path())?;
         let inherited = std::env::vars_os().collect();
         let job = Job { program, args, inherited, env, cwd, guard: self.guard.clone(), hold: Hold::Cgroup };
         let (streams, output) = streams().map_err(|error| {
@@ -137,9 +142,10 @@ impl Terminals {
             )
         })?;
         let process = Contained::spawn(&job, streams).await.map_err(|why| refusal(&job.program, &why))?;
+        let time = Duration::from_secs(self.bounds.timeout_seconds);
         let id = self.next_id();
         let teller = Teller::begin(self.news.clone(), session, &id).await;
-        let terminal = Arc::new(OpenTerminal::keep(process, output, most.min(MOST_OUTPUT), teller));
+        let terminal = Arc::new(OpenTerminal::keep(process, output, most.min(MOST_OUTPUT), time, teller));
         let mut open = self.open();
         let of_session = open.by_session.entry(session.to_owned()).or_default();
         if of_session.len() >= MOST {
@@ -191,6 +197,31 @@ impl Terminals {
         drop(ended);
     }
 
+    /// What is started: a command without arguments that names no program is a line for the shell, since agents send both.
+    fn words(
+        &self,
+        command: String,
+        args: Vec<String>,
+        env: &[(OsString, OsString)],
+        cwd: &Path,
+    ) -> Result<(String, Vec<String>), CodedError> {
+        let CommandBounds { cpu_seconds, memory_mebibytes, .. } = self.bounds;
+        let within = ProcessBounds { cpu_seconds, memory_mebibytes };
+        let is_line = args.is_empty()
+            && command.contains(|c: char| c.is_whitespace() || "|&;<>()$`\\\"'*?[#~=%{}".contains(c))
+            && !cwd.join(&command).is_file();
+        if is_line {
+            return Ok(within.line(&command));
+        }
+        // The shell that sets the bounds would start, and find nothing to become.
+        let given = env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone());
+        let path = given.or_else(|| std::env::var_os("PATH")).unwrap_or_default();
+        match program_on(&command, &path.to_string_lossy(), cwd) {
+            Some(_) => Ok(within.program(command, args)),
+            None => Err(refusal(&command, &NotStarted::Failed(io::ErrorKind::NotFound.into()))),
+        }
+    }
+
     fn next_id(&self) -> String {
         let mut open = self.open();
         open.made += 1;
@@ -208,7 +239,13 @@ impl Terminals {
 }
 
 impl OpenTerminal {
-    fn keep(mut process: Contained, mut output: pipe::Receiver, most: usize, mut teller: Teller) -> Self {
+    fn keep(
+        mut process: Contained,
+        mut output: pipe::Receiver,
+        most: usize,
+        time: Duration,
+        mut teller: Teller,
+    ) -> Self {
         let screen = Arc::new(Mutex::new(Screen::new(most)));
         let end = Arc::new(Notify::new());
         let (tell, ended) = watch::channel(None);
@@ -216,10 +253,18 @@ impl OpenTerminal {
         let keeper = tokio::spawn(async move {
             let mut piece = vec![0; 16 * 1_024];
             let mut at_end = false;
+            let mut was_late = false;
+            let over = tokio::time::sleep(time);
+            tokio::pin!(over);
             let ending = loop {
                 tokio::select! {
                     ending = process.exited() => break ending,
                     () = asked.notified() => {
+                        process.end().await;
+                        break process.exited().await;
+                    }
+                    () = &mut over => {
+                        was_late = true;
                         process.end().await;
                         break process.exited().await;
                     }
@@ -237,6 +282,11 @@ impl OpenTerminal {
             };
             // Not in time: then the output is what came so far.
             let _ = tokio::time::timeout(REST, rest).await;
+            if was_late {
+                let why = too_long(time);
+                teller.push(why.as_bytes());
+                lock(&shown).push(why.as_bytes());
+            }
             // The card has it all before the agent goes on.
             teller.end(exit(ending)).await;
             tell.send_replace(Some(ending));
@@ -271,14 +321,6 @@ fn streams() -> io::Result<([OwnedFd; 3], pipe::Receiver)> {
     Ok(([stdin.into(), stdout.into(), stderr.into()], pipe::Receiver::from_owned_fd(output.into())?))
 }
 
-/// A command without arguments that names no program is a line for the shell: agents send both.
-fn words(command: String, args: Vec<String>, cwd: &Path) -> (String, Vec<String>) {
-    let is_line = args.is_empty()
-        && command.contains(|c: char| c.is_whitespace() || "|&;<>()$`\\\"'*?[#~=%{}".contains(c))
-        && !cwd.join(&command).is_file();
-    if is_line { ("sh".to_owned(), vec!["-c".to_owned(), command]) } else { (command, args) }
-}
-
 fn exit(ending: Ending) -> TerminalExit {
     TerminalExit {
         exit_code: ending.code.and_then(|code| u32::try_from(code).ok()),
@@ -302,6 +344,14 @@ fn name_of(signal: i32) -> String {
         // The others have different numbers on different systems.
         number => format!("signal {number}"),
     }
+}
+
+/// What stands behind the output of a command that was ended, so that the agent does not take it for a failure of its own.
+fn too_long(time: Duration) -> String {
+    format!(
+        "\n[breadboard-ls ended this command after {} s, which is as long as a command may take here]\n",
+        time.as_secs()
+    )
 }
 
 fn unknown(id: &str) -> CodedError {

@@ -9,6 +9,7 @@ use tokio::sync::mpsc::Sender;
 use super::words::{CreateTerminal, Printed, TerminalExit, TerminalOutput};
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::process::Directory;
+use crate::protocol::standing::CommandBounds;
 
 /// None, ever.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ fn refused() -> CodedError {
 
 impl Terminals {
     /// None.
-    pub fn new(_: PathBuf, _: Sender<Printed>) -> Self {
+    pub fn new(_: PathBuf, _: CommandBounds, _: Sender<Printed>) -> Self {
         Self
     }
 

@@ -18,6 +18,7 @@ use crate::domain::coded_error::CodedError;
 use crate::domain::dialect::acp::before::FoundText;
 use crate::domain::dialect::acp::encode;
 use crate::process::Directory;
+use crate::protocol::standing::CommandBounds;
 
 /// One thing to do.
 #[derive(Debug)]
@@ -118,12 +119,16 @@ pub(in crate::engine::acp) struct Workers {
 }
 
 impl Workers {
-    /// Nothing to do yet. `guard` is the executable of `breadboard-ls`.
-    pub(in crate::engine::acp) fn new(reports: mpsc::Sender<EngineReport>, guard: PathBuf) -> Self {
+    /// Nothing to do yet. `guard` is the executable of `breadboard-ls`; `bounds` are those of a terminal's command.
+    pub(in crate::engine::acp) fn new(
+        reports: mpsc::Sender<EngineReport>,
+        guard: PathBuf,
+        bounds: CommandBounds,
+    ) -> Self {
         let (news, printed) = mpsc::channel(PRINTED);
         Self {
             files: ClientFiles::new(reports),
-            terminals: Arc::new(Terminals::new(guard, news)),
+            terminals: Arc::new(Terminals::new(guard, bounds, news)),
             jobs: JoinSet::new(),
             under_way: HashMap::new(),
             printed,
