@@ -22,7 +22,7 @@ use crate::cli::args::{
     ENV_ANTHROPIC_KEY, ENV_API_TOKEN, ENV_API_URL, ENV_GEMINI_KEY, ENV_MODEL_TOKEN, ENV_OPENAI_KEY,
     ServeOptions, ServedFront, TOKEN_VARIABLES,
 };
-use crate::domain::coded_error::{CodedError, ErrorCode};
+use crate::domain::coded_error::CodedError;
 use crate::domain::policy::environment::AGENT_MARK;
 use crate::domain::policy::redact::Redactor;
 use crate::editor::{
@@ -31,6 +31,7 @@ use crate::editor::{
 };
 use crate::engine::acp::{self, AcpEngine, presets};
 use crate::engine::breadboard::{self, BreadboardEngine};
+use crate::engine::desktop::{DesktopEngine, DesktopSetup};
 use crate::engine::embedded::EmbeddedEngine;
 use crate::front;
 use crate::front::acp::AcpServing;
@@ -273,8 +274,8 @@ fn say_only_where_it_failed() {
     }));
 }
 
-/// The engine that the settings name. One is not built in so far; it is refused in one sentence, and everything that
-/// needs no engine works on.
+/// The engine that the settings name. One that cannot be used is refused in one sentence, and everything that needs no engine
+/// works on.
 fn open_engine(
     settings: &Settings,
     reports: mpsc::Sender<EngineReport>,
@@ -300,13 +301,11 @@ fn open_engine(
             let setup = agents_setup(settings, hide);
             Ok(Box::new(AcpEngine::new(reports, runtime, settings, setup)))
         }
-        kind @ EngineKind::Desktop => Err(CodedError::new(
-            ErrorCode::Unsupported,
-            format!(
-                "This version of breadboard-ls has no `{}` engine yet; choose `embedded`, `breadboard` or `acp`.",
-                kind.as_str()
-            ),
-        )),
+        EngineKind::Desktop => {
+            let token = said(ENV_API_TOKEN).map(Secret);
+            let setup = DesktopSetup::read(&settings.engine, token, said(ENV_API_URL).as_deref())?;
+            Ok(Box::new(DesktopEngine::new(reports, runtime, setup, || System.now_ms())))
+        }
     }
 }
 

@@ -273,6 +273,9 @@ pub mod simulate {
             Faults, HoldPoint, Script, SeenRequest, SentEvent, Simulator, SimulatorOptions,
         };
     }
+    pub mod desktop {
+        pub use crate::simulate::desktop::{HostDialect, HostOptions, HostSimulator, Plot};
+    }
 }
 #[cfg(feature = "server")]
 pub mod store {

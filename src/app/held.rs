@@ -320,11 +320,12 @@ impl App {
         self.flush(session_id);
         self.rest_a_stream(session_id);
         let resume = self.traits_of(session_id).resume;
+        let open_turn = self.known(session_id).ok().and_then(|session| session.record.turn.open());
         let Some(live) = self.live_mut(session_id) else { return };
         live.link.open();
         live.use_of_stream = UseOfStream::Open;
         let cursor = live.cursor.clone().filter(|_| resume == StreamResume::Cursor);
-        let call = StreamCall::Attach { session_id: session_id.to_owned(), cursor };
+        let call = StreamCall::Attach { session_id: session_id.to_owned(), cursor, open_turn };
         self.call_engine(session_id, EngineCall::Stream(call));
     }
 }

@@ -92,14 +92,15 @@ pub(crate) enum Command {
 /// Settings of the server, the strongest layer.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ServerArgs {
-    /// Which engine runs the turns: embedded, breadboard, acp, or acp:"<command line of an agent>" [default: embedded].
+    /// Which engine runs the turns: embedded, breadboard, desktop, desktop:<url of a host>, acp, or acp:"<command line of an agent>"
+    /// [default: embedded].
     #[arg(long, value_parser = EngineArg::read, value_name = "KIND")]
     pub engine: Option<EngineArg>,
     /// The agent of the acp engine: opencode, claude-agent-acp, codex-acp, gemini-cli, qwen-code, goose or another that the
     /// settings name; alone it means `--engine acp`.
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
-    /// Base URL of a breadboard engine; alone it means `--engine breadboard`.
+    /// Base URL of a breadboard engine or a desktop host; alone it means `--engine breadboard`.
     #[arg(long, value_name = "URL")]
     pub engine_url: Option<String>,
     /// Configuration file of a breadboard engine, as the engine names it; alone it means `--engine breadboard`.
@@ -141,8 +142,10 @@ pub(crate) enum EngineArg {
     Embedded,
     /// A Breadboard server over HTTP.
     Breadboard,
-    /// A desktop host over HTTP and WebSocket. Read, so that the refusal says that this version has none; offered nowhere.
+    /// A desktop host over HTTP and WebSocket.
     Desktop,
+    /// The same, at this address: as it was typed, and the address.
+    DesktopAt(String, String),
     /// An agent process, by its name.
     Acp,
     /// An agent process, by its command line: as it was typed, and its words.
@@ -160,9 +163,15 @@ impl EngineArg {
             "breadboard" => Ok(Self::Breadboard),
             "desktop" => Ok(Self::Desktop),
             "acp" => Ok(Self::Acp),
-            _ => match text.strip_prefix("acp:") {
-                Some(line) => Ok(Self::AcpCommand(text.to_owned(), words(line)?)),
-                None => Err("there are embedded, breadboard, acp and acp:\"<command line>\"".to_owned()),
+            _ => match (text.strip_prefix("acp:"), text.strip_prefix("desktop:")) {
+                (Some(line), _) => Ok(Self::AcpCommand(text.to_owned(), words(line)?)),
+                (_, Some(url)) if !url.trim().is_empty() => {
+                    Ok(Self::DesktopAt(text.to_owned(), url.trim().to_owned()))
+                }
+                (_, _) => Err(
+                    "there are embedded, breadboard, desktop, desktop:<url>, acp and acp:\"<command line>\""
+                        .to_owned(),
+                ),
             },
         }
     }
@@ -170,7 +179,7 @@ impl EngineArg {
     /// As it was typed.
     fn typed(&self) -> &str {
         match self {
-            Self::AcpCommand(typed, _) => typed,
+            Self::AcpCommand(typed, _) | Self::DesktopAt(typed, _) => typed,
             other => other.kind().as_str(),
         }
     }
@@ -180,7 +189,7 @@ impl EngineArg {
         match self {
             Self::Embedded => EngineKind::Embedded,
             Self::Breadboard => EngineKind::Breadboard,
-            Self::Desktop => EngineKind::Desktop,
+            Self::Desktop | Self::DesktopAt(..) => EngineKind::Desktop,
             Self::Acp | Self::AcpCommand(..) => EngineKind::Acp,
         }
     }
@@ -354,6 +363,10 @@ pub(crate) fn overrides(args: &ServerArgs, env: impl Fn(&str) -> Option<String>)
         Some(EngineArg::AcpCommand(_, words)) => Some(words.clone()),
         _ => None,
     };
+    let named = match &args.engine {
+        Some(EngineArg::DesktopAt(_, url)) => Some(url.clone()),
+        _ => None,
+    };
     let engine = kind.map(|kind| {
         let from_env = match kind {
             // The variable names a Breadboard server, so no other engine may take it for its own.
@@ -362,7 +375,7 @@ pub(crate) fn overrides(args: &ServerArgs, env: impl Fn(&str) -> Option<String>)
         };
         EngineSetting {
             kind,
-            url: args.engine_url.clone().or(from_env),
+            url: named.or_else(|| args.engine_url.clone()).or(from_env),
             command: line.as_ref().and_then(|words| words.first().cloned()),
             args: line.as_ref().map(|words| words.iter().skip(1).cloned().collect()),
             env: None,
@@ -454,6 +467,7 @@ mod tests {
             (&["--engine", "breadboard"], None, engine(Breadboard, None)),
             (&["--engine", "embedded"], Some("http://e"), engine(Embedded, None)),
             (&["--engine", "desktop"], Some("http://e"), engine(Desktop, None)),
+            (&["--engine", "desktop:https://h:3199"], None, engine(Desktop, Some("https://h:3199"))),
             (&["--engine", "acp"], Some("http://e"), engine(Acp, None)),
             (&["--engine-url", "http://f"], Some("http://e"), engine(Breadboard, Some("http://f"))),
             (&["--engine-url", "http://f"], None, engine(Breadboard, Some("http://f"))),

@@ -30,6 +30,21 @@ const BREADBOARD: &[(&[&str], &str)] = &[
     (&["failed inside"], "look into the engine's log, then run `doctor` again"),
 ];
 
+/// What helps with a desktop host, and with what stands before it.
+const DESKTOP: &[(&[&str], &str)] = &[
+    (
+        &["wants a token", "does not take our token"],
+        "set BREADBOARD_API_TOKEN to the token that the host shows",
+    ),
+    (
+        &["would be readable on the way"],
+        "give an https address with --engine desktop:<url>, or unset BREADBOARD_API_TOKEN",
+    ),
+    (&[" is busy"], "try again later"),
+    (&["sends us elsewhere", "is no desktop host"], "correct --engine desktop:<url>"),
+    (&[" failed (HTTP"], "look into the host's log, then run `doctor` again"),
+];
+
 /// What to do about an engine that fails so, in words of the command line.
 pub(super) fn advice(kind: EngineKind, error: &str, agent: Option<&KnownAgent>) -> String {
     let says = |words: &[&str]| words.iter().any(|word| error.contains(word));
@@ -61,8 +76,14 @@ pub(super) fn advice(kind: EngineKind, error: &str, agent: Option<&KnownAgent>) 
                 |(_, advice)| advice,
             )
             .to_owned(),
-        EngineKind::Embedded | EngineKind::Desktop => {
-            "give another engine; `--engine embedded` needs nothing else".to_owned()
-        }
+        EngineKind::Desktop => DESKTOP
+            .iter()
+            .find(|(words, _)| says(words))
+            .map_or(
+                "start the host, or correct --engine desktop:<url>; `--engine embedded` needs nothing else",
+                |(_, advice)| advice,
+            )
+            .to_owned(),
+        EngineKind::Embedded => "give another engine; `--engine embedded` needs nothing else".to_owned(),
     }
 }

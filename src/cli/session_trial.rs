@@ -51,8 +51,8 @@ impl SessionTrial {
 pub(super) fn trial(client: &mut Client, hello: &InitResult, terminal: Terminal) -> SessionTrial {
     let tried = match hello.engine.kind {
         EngineKind::Acp => hello.workspace_trusted,
-        EngineKind::Breadboard => hello.engine.status != ConnectionStatus::Connecting,
-        EngineKind::Embedded | EngineKind::Desktop => hello.engine.status == ConnectionStatus::Error,
+        EngineKind::Breadboard | EngineKind::Desktop => hello.engine.status != ConnectionStatus::Connecting,
+        EngineKind::Embedded => hello.engine.status == ConnectionStatus::Error,
     };
     if !tried {
         return SessionTrial::Untried;

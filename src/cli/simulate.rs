@@ -8,32 +8,72 @@ use std::time::Duration;
 
 use super::args::ENV_API_TOKEN;
 use super::exit::Exit;
-use super::simulate_args::{SimulateAcpArgs, SimulateArgs, SimulateBreadboardArgs, SimulatedEngine};
+use super::simulate_args::{
+    SimulateAcpArgs, SimulateArgs, SimulateBreadboardArgs, SimulateDesktopArgs, SimulatedDialect,
+    SimulatedEngine,
+};
 use crate::simulate::acp;
 use crate::simulate::breadboard::{Faults, Script, Simulator, SimulatorOptions};
+use crate::simulate::desktop::{HostDialect, HostOptions, HostSimulator, Plot};
 
 /// Largest script: far above what a person or a test writes.
 const LARGEST_SCRIPT: u64 = 64 * 1024 * 1024;
+
+/// Faults of one session of a desktop host at most, where nothing else is said.
+const HOST_BUDGET: u32 = 20;
 
 /// Pieces a second of the built-in conversation: as fast as one reads.
 const DEMO_RATE: u32 = 20;
 
 /// Serves until it is interrupted.
 pub(super) fn simulate(args: &SimulateArgs, environment: impl Fn(&str) -> Option<String>) -> Exit {
-    let args = match &args.engine {
-        SimulatedEngine::Breadboard(args) => args,
-        SimulatedEngine::Acp(args) => return agent(args),
-    };
     let token =
         environment(ENV_API_TOKEN).map(|token| token.trim().to_owned()).filter(|token| !token.is_empty());
-    let options = match options(args, token) {
-        Ok(options) => options,
-        Err(sentence) => return refuse(&sentence, Exit::Usage),
+    let served = match &args.engine {
+        SimulatedEngine::Breadboard(args) => options(args, token).map(serve),
+        SimulatedEngine::Desktop(args) => host_options(args, token).map(serve_host),
+        SimulatedEngine::Acp(args) => return agent(args),
     };
-    match serve(options) {
-        Ok(()) => Exit::Done,
-        Err(sentence) => refuse(&sentence, Exit::Failed),
+    match served {
+        Ok(Ok(())) => Exit::Done,
+        Ok(Err(sentence)) => refuse(&sentence, Exit::Failed),
+        Err(sentence) => refuse(&sentence, Exit::Usage),
     }
+}
+
+fn host_options(args: &SimulateDesktopArgs, token: Option<String>) -> Result<HostOptions, String> {
+    let plot = |path: &Path| {
+        let plot = Plot::parse(&read(path, "--script")?);
+        plot.map_err(|sentence| format!("{}: {sentence}", path.display()))
+    };
+    let mut options = HostOptions {
+        port: args.port,
+        token,
+        plot: args.script.as_deref().map(plot).transpose()?,
+        dialect: match args.dialect {
+            SimulatedDialect::Seed => HostDialect::Seed,
+            SimulatedDialect::Source => HostDialect::Source,
+        },
+        waits_for_hello: args.waits_for_hello,
+        cut: 0.0,
+        garbage: 0.0,
+        seed: args.seed,
+        budget: HOST_BUDGET,
+    };
+    for fault in args.faults.split(',').map(str::trim).filter(|fault| !fault.is_empty()) {
+        let unreadable =
+            || format!("`{fault}` is no fault; there are cut, garbage and budget, as in cut=0.05.");
+        let (name, value) = fault.split_once('=').ok_or_else(unreadable)?;
+        let chance =
+            || value.parse().ok().filter(|chance| (0.0..=1.0).contains(chance)).ok_or_else(unreadable);
+        match name {
+            "cut" => options.cut = chance()?,
+            "garbage" => options.garbage = chance()?,
+            "budget" => options.budget = value.parse().map_err(|_| unreadable())?,
+            _ => return Err(unreadable()),
+        }
+    }
+    Ok(options)
 }
 
 /// Plays an agent; what the script says about its exit code is the exit code.
@@ -108,14 +148,36 @@ fn script(path: &Path) -> Result<Script, String> {
 }
 
 fn serve(options: SimulatorOptions) -> Result<(), String> {
-    let seed = options.seed;
-    let port = options.port;
+    let (seed, port) = (options.seed, options.port);
+    until_interrupted("BreadBoard", seed, port, |handle| {
+        let simulator = Simulator::start(options, handle)?;
+        let url = simulator.base_url().to_owned();
+        Ok((simulator, url))
+    })
+}
+
+fn serve_host(options: HostOptions) -> Result<(), String> {
+    let (seed, port) = (options.seed, options.port);
+    until_interrupted("a desktop host", seed, port, |handle| {
+        let simulator = HostSimulator::start(options, handle)?;
+        let url = simulator.base_url().to_owned();
+        Ok((simulator, url))
+    })
+}
+
+/// Serves what `start` starts, until somebody ends it.
+fn until_interrupted<S>(
+    what: &str,
+    seed: u64,
+    port: u16,
+    start: impl FnOnce(&tokio::runtime::Handle) -> std::io::Result<(S, String)>,
+) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .map_err(|error| format!("No thread could be started: {error}; free some memory."))?;
-    let simulator = Simulator::start(options, runtime.handle())
+    let (simulator, url) = start(runtime.handle())
         .map_err(|error| format!("Port {port} cannot be served: {error}; choose another --port."))?;
     // Heard before the first line is out: whoever reads that may end us at once.
     let interrupts = {
@@ -124,11 +186,12 @@ fn serve(options: SimulatorOptions) -> Result<(), String> {
     };
     let mut out = std::io::stdout().lock();
     // Whoever started it may not read; it serves all the same.
-    let _ = writeln!(out, "listening on {}", simulator.base_url());
+    let _ = writeln!(out, "listening on {url}");
     let _ = out.flush();
     drop(out);
-    let _ = writeln!(std::io::stderr(), "breadboard-ls: simulates BreadBoard, seed {seed}; Ctrl-C ends it");
+    let _ = writeln!(std::io::stderr(), "breadboard-ls: simulates {what}, seed {seed}; Ctrl-C ends it");
     runtime.block_on(interrupts.first());
+    drop(simulator);
     Ok(())
 }
 

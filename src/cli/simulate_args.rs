@@ -20,9 +20,45 @@ pub(crate) enum SimulatedEngine {
     /// The BreadBoard engine: HTTP and server-sent events on loopback, with its quirks.
     #[command(after_long_help = super::simulate_help::BREADBOARD_HELP)]
     Breadboard(SimulateBreadboardArgs),
+    /// A desktop host: HTTP and a WebSocket a session on loopback, in the words of its protocol or of its public source.
+    #[command(after_long_help = super::simulate_help::DESKTOP_HELP)]
+    Desktop(SimulateDesktopArgs),
     /// An agent process: the Agent Client Protocol on stdin and stdout, as a script or a recording says.
     #[command(after_long_help = super::simulate_help::ACP_HELP)]
     Acp(SimulateAcpArgs),
+}
+
+/// The words that a simulated desktop host speaks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum SimulatedDialect {
+    /// Those of its protocol.
+    #[default]
+    Seed,
+    /// Those of its public source.
+    Source,
+}
+
+/// Options of `simulate desktop`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SimulateDesktopArgs {
+    /// Port on 127.0.0.1; 0 takes any free one. The first line on stdout names it.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub port: u16,
+    /// What the agent does, as JSON [default: it repeats the prompt].
+    #[arg(long, value_name = "FILE")]
+    pub script: Option<PathBuf>,
+    /// Which words it speaks.
+    #[arg(long, value_enum, default_value_t)]
+    pub dialect: SimulatedDialect,
+    /// Greet only after the client did.
+    #[arg(long)]
+    pub waits_for_hello: bool,
+    /// Seed of the faults.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// What goes wrong, as `cut=0.05,garbage=0.01,budget=20`.
+    #[arg(long, value_name = "LIST", default_value = "")]
+    pub faults: String,
 }
 
 /// Options of `simulate acp`.

@@ -35,3 +35,20 @@ An input that begins with `replay:` plays a file of such steps.
 
 Faults, each a probability for one event: drop, dup, reorder, stall, cut, split, garbage, oversize, restart, gone409.
 Also: budget=N faults a session (20), stall_ms=N (300), oversize_mib=N (20). docs/simulate.md has all of it.";
+
+/// The long help of `simulate desktop`.
+pub(super) const DESKTOP_HELP: &str = "\
+The first line on stdout is `listening on http://127.0.0.1:PORT`. It runs until Ctrl-C or SIGTERM.
+With BREADBOARD_API_TOKEN in the environment every path but /v1/health needs that token; in the words of the public source the
+socket alone does.
+
+Script: {\"prompts\":[{\"when\":\"substring\",\"bare\":false,\"steps\":[…]}]}. A prompt with `when` answers every input that
+contains it; the others answer in order. When they are used up, the prompt is repeated. Steps:
+  {\"say\":\"some words\"}                  an answer, piece by piece
+  {\"send\":{\"type\":\"agent.plan\",…}}     a message as it is; also {\"raw\":\"text\"}
+  {\"ask\":{…},\"on_allow\":[…],\"on_deny\":[…]}  a message that asks, and what follows the answer to its request_id
+  {\"wait\":\"client.command_result\"}      waits for a message of this type
+  {\"final\":\"text\"}                      the final message has this text, whatever was said
+  {\"cut\":true}                          every socket of the session breaks
+  {\"repeat\":3,\"steps\":[…]}, {\"delay_ms\":200}
+Faults, each a probability for one message: cut, garbage. Also: budget=N faults a session (20). docs/simulate.md has all of it.";

@@ -4,5 +4,6 @@
 
 pub(crate) mod acp;
 pub(crate) mod breadboard;
+pub(crate) mod desktop;
 pub(crate) mod embedded;
 mod time;

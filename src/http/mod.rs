@@ -23,6 +23,7 @@ mod events;
 mod failure;
 mod lines;
 mod retry_after;
+mod trusted;
 
 pub(crate) use answer::{Answer, send};
 pub use base_url::BaseUrl;
@@ -35,6 +36,7 @@ pub(crate) use events::FramingDecoder;
 pub(crate) use events::{EventLimits, Events, Framing};
 pub(crate) use failure::HttpError;
 pub(crate) use retry_after::{in_words, retry_after};
+pub(crate) use trusted::trusting;
 
 /// Work on more bytes than this, for instance parsing them, belongs on a blocking thread: less takes around a millisecond.
 pub(crate) const BLOCKING_BYTES: usize = 256 * 1024;

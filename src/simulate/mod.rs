@@ -5,4 +5,5 @@
 
 pub(crate) mod acp;
 pub(crate) mod breadboard;
+pub(crate) mod desktop;
 mod script_json;

@@ -92,7 +92,11 @@ async fn a_prompt_without_an_answer_that_the_stream_tells_of_runs_and_one_that_i
     let mut desk = Desk::patient(&engine, patience).await;
     let unasked = NewSession { permission_mode: Some("auto".to_owned()), ..NewSession::default() };
     let id = desk.try_make(unasked).await.expect("a session").session_id;
-    desk.engine.call(EngineCall::Stream(StreamCall::Attach { session_id: id.clone(), cursor: None }));
+    desk.engine.call(EngineCall::Stream(StreamCall::Attach {
+        session_id: id.clone(),
+        cursor: None,
+        open_turn: None,
+    }));
     // The engine takes the prompt, and its answer does not come.
     engine.hold_answers("/input", HoldPoint::BeforeAnswer);
     desk.start(&id, 1, "one", Vec::new());
@@ -138,7 +142,11 @@ async fn an_engine_that_tells_of_other_words_than_it_took_and_falls_quiet_is_not
     let patience = EngineTimeouts { claim: Duration::from_millis(200), ..EngineTimeouts::default() };
     let mut desk = Desk::patient(&engine, patience).await;
     let id = desk.make().await;
-    desk.engine.call(EngineCall::Stream(StreamCall::Attach { session_id: id.clone(), cursor: None }));
+    desk.engine.call(EngineCall::Stream(StreamCall::Attach {
+        session_id: id.clone(),
+        cursor: None,
+        open_turn: None,
+    }));
     desk.wait(|report| match report {
         EngineReport::Stream(StreamReport::Link { news: LinkNews::Resumed(_), .. }) => Some(()),
         _ => None,

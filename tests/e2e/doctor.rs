@@ -36,13 +36,13 @@ fn two() -> (tempfile::TempDir, tempfile::TempDir) {
 }
 
 #[test]
-fn an_engine_that_is_not_built_in_is_said_to_be_so() {
+fn an_address_of_a_host_that_is_none_is_said_to_be_so() {
     let (workspace, state) = two();
-    let (report, code) = report(workspace.path(), &state.path().join("s"), &["--engine", "desktop"]);
+    let (report, code) = report(workspace.path(), &state.path().join("s"), &["--engine", "desktop:ftp://h"]);
     assert_eq!(code, Some(1), "{report}");
     let engine = of(&report, "engine");
     assert_eq!((engine.len(), engine[0].0.as_str()), (1, "fail"), "{report}");
-    assert!(engine[0].1.contains("has no `desktop` engine yet"), "{report}");
+    assert!(engine[0].1.contains("is not an http or https URL"), "{report}");
     assert!(engine[0].2.contains("--engine embedded"), "{report}");
 }
 

@@ -21,14 +21,16 @@ fn r000_37_to_40_the_connection_is_said_with_its_status_and_reason() {
     let told = server.wait_notification("bb/connection", |_| true)["params"].clone();
     assert_eq!(told, json!({ "status": "connected" }));
 
-    let mut server =
-        Server::ready(Options { options: json!({ "engine": { "kind": "desktop" } }), ..Options::default() });
+    let mut server = Server::ready(Options {
+        options: json!({ "engine": { "kind": "breadboard" } }),
+        ..Options::default()
+    });
     let init = server.ask("bb/init", json!({}));
-    assert_eq!(init["engine"], json!({ "kind": "desktop", "status": "error", "capabilities": [] }));
+    assert_eq!(init["engine"], json!({ "kind": "breadboard", "status": "error", "capabilities": [] }));
     let told = server.wait_notification("bb/connection", |_| true)["params"].clone();
     assert_eq!(told["status"], "error");
     let why = told["lastError"].as_str().expect("a reason");
-    assert!(why.contains("`desktop`") && why.contains("embedded"), "{why}");
+    assert!(why.contains("`breadboard`") && why.contains("has no address"), "{why}");
     for (method, params) in [
         ("bb/createSession", json!({})),
         ("bb/models/list", json!({})),
@@ -38,7 +40,7 @@ fn r000_37_to_40_the_connection_is_said_with_its_status_and_reason() {
         let error = server.refused(method, params);
         assert_eq!(
             (&error["data"]["code"], error["message"].as_str()),
-            (&json!("unsupported"), Some(why)),
+            (&json!("invalid_params"), Some(why)),
             "{method}"
         );
     }

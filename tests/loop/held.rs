@@ -145,7 +145,7 @@ async fn r000_21_a_session_is_made_at_the_engine_followed_from_its_beginning_and
     assert_eq!(created.unwrap(), json!({"sessionId": "s1"}));
     let calls = desk.calls.0.lock().unwrap();
     let attach = calls.iter().position(
-        |call| matches!(call, EngineCall::Stream(StreamCall::Attach { session_id, cursor: None }) if session_id == "s1"),
+        |call| matches!(call, EngineCall::Stream(StreamCall::Attach { session_id, cursor: None, .. }) if session_id == "s1"),
     );
     let start = calls
         .iter()

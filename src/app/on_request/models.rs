@@ -118,9 +118,12 @@ impl App {
         }
     }
 
-    /// Whether we call the models; a BreadBoard engine knows its own by one id.
+    /// Whether we call the models; an engine that calls them knows its own by one id.
     fn names_models_by_provider(&self) -> bool {
-        self.settings.engine.kind != EngineKind::Breadboard
+        match self.settings.engine.kind {
+            EngineKind::Breadboard | EngineKind::Desktop => false,
+            EngineKind::Embedded | EngineKind::Acp => true,
+        }
     }
 
     /// `provider/name` of the model in use, or the id that the engine has for it.

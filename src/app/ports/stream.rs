@@ -21,6 +21,8 @@ pub enum StreamCall {
         session_id: String,
         /// What the journal has.
         cursor: Option<EngineCursor>,
+        /// Number of the turn that is open there.
+        open_turn: Option<u64>,
     },
     /// Answers `bb/listFiles` from the engine's workspace.
     ListFiles {

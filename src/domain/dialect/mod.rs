@@ -79,6 +79,9 @@ pub fn normalize(dialect: Dialect, event: EngineEvent) -> Normalized {
         // The protocol has no resume token; an ask has taken what stood here.
         event.id.clear();
     }
+    if dialect == Dialect::Desktop && event.id == desktop::ASKS_ITSELF {
+        event.id.clear();
+    }
     Normalized { event, ask }
 }
 

@@ -25,9 +25,12 @@ pub(crate) fn need_of(command: &str) -> CommandNeed {
         return CommandNeed::Approval;
     }
     match command.trim() {
-        "list_checkpoints" | "session_child_next" | "session_child_previous" | "session_parent" => {
-            CommandNeed::Nothing
-        }
+        "list_checkpoints"
+        | "session_child_next"
+        | "session_child_previous"
+        | "session_parent"
+        | "policy_get"
+        | "index_status" => CommandNeed::Nothing,
         "stop" => CommandNeed::Stop,
         _ => CommandNeed::Trust,
     }

@@ -316,31 +316,12 @@ impl Client {
 
 impl ClientParts {
     fn build(&self) -> Result<reqwest::Client, String> {
-        let mut builder = http::builder(self.base_url.route())
+        let builder = http::builder(self.base_url.route())
             .tcp_nodelay(true)
             .tcp_keepalive(KEEPALIVE)
             .connect_timeout(self.timeouts.connect)
             .pool_idle_timeout(IDLE);
-        if let Some(path) = &self.ca_file {
-            let unreadable = || {
-                format!(
-                    "the certificates in {}, which the settings name for it, cannot be read",
-                    path.display()
-                )
-            };
-            let pem = std::fs::read(path).map_err(|_| unreadable())?;
-            let certificates = reqwest::Certificate::from_pem_bundle(&pem).map_err(|_| unreadable())?;
-            if certificates.is_empty() {
-                return Err(unreadable());
-            }
-            builder = builder.tls_certs_merge(certificates);
-        } else if self.base_url.needs_no_tls() {
-            // Reading the system's certificates would cost time and memory for nothing.
-            builder = builder.tls_certs_only([]);
-        }
-        builder.build().map_err(|_| {
-            "the TLS set-up of this machine cannot be used, check the system's certificates".to_owned()
-        })
+        http::trusting(builder, &self.base_url, self.ca_file.as_deref())
     }
 }
 

@@ -284,7 +284,9 @@ impl BreadboardEngine {
     fn stream_call(&self, call: StreamCall) {
         let shared = &self.shared;
         match call {
-            StreamCall::Attach { session_id, cursor } => shared.links.attach(&session_id, cursor),
+            StreamCall::Attach { session_id, cursor, open_turn: _ } => {
+                shared.links.attach(&session_id, cursor)
+            }
             StreamCall::ListFiles { params, reply } => {
                 shared.answer(reply, |own| async move { files::list(&own, &params).await });
             }

@@ -68,6 +68,36 @@ pub(super) fn ask(kind: &str, payload: &Map<String, Value>) -> PermissionAsk {
     }
 }
 
+/// The ask of a proposed change that nothing else asks for.
+pub(super) fn ask_of_patch(payload: &Map<String, Value>) -> PermissionAsk {
+    let text = |name: &str| payload.string(name).filter(|text| !text.is_empty());
+    let path = text("file_path").unwrap_or_default();
+    let patch_id = text("patch_id").or_else(|| text("id")).unwrap_or_default();
+    // The public source writes a hash without the name of its kind.
+    let base_hash = text("base_hash")
+        .map(|hash| if hash.contains(':') { hash.to_owned() } else { format!("sha256:{hash}") });
+    let args = Value::Object(payload.clone());
+    let files: Vec<FileChange> = changed(path, Some(&args))
+        .into_iter()
+        .map(|file| FileChange { base_hash: base_hash.clone(), ..file })
+        .collect();
+    let files = if files.is_empty() { vec![FileChange::untold(path, ChangeKind::Modify)] } else { files };
+    let title = if files.len() > 1 { several(&files) } else { format!("Write {path}") };
+    let reason = with_repairs(text("rationale"), Some(&args));
+    PermissionAsk {
+        engine_request_id: text("request_id").unwrap_or(patch_id).to_owned(),
+        title: show(&title, Kind::Code).into_owned(),
+        options: vec![
+            PermissionOption::plain("allow_once", "Allow once", PermissionOptionKind::AllowOnce),
+            PermissionOption::plain("deny", "Deny", PermissionOptionKind::Deny),
+        ],
+        subject: with_criteria(Subject::editing(files).because(reason.as_deref()), Some(&args)),
+        tool_call_id: None,
+        patch_id: Some(patch_id.to_owned()),
+        payload: Value::Object(payload.clone()),
+    }
+}
+
 /// The reason, and below it what was repaired in the diff: who decides sees that it is not what the model wrote (ruling 20).
 fn with_repairs(reason: Option<&str>, args: Option<&Value>) -> Option<String> {
     let warnings = args.and_then(|args| args.get("warnings")).and_then(Value::as_array);

@@ -7,7 +7,8 @@
 
 use serde_json::{Map, Value};
 
-use super::ask::ask;
+use super::ASKS_ITSELF;
+use super::ask::{ask, ask_of_patch};
 use crate::domain::approval::PermissionAsk;
 use crate::domain::event::{EngineEvent, EventClass, Pane};
 
@@ -133,6 +134,9 @@ pub(in crate::domain::dialect) fn classify(
 ) -> (EventClass, &'static [Pane], Option<PermissionAsk>) {
     let fitting = TABLE.iter().find(|row| row.kind == event.kind && fits(row.needs, &event.payload));
     let Some(row) = fitting else { return (EventClass::UnknownEvent, &[Pane::Debug], None) };
+    if row.class == EventClass::PatchProposed && event.id == ASKS_ITSELF {
+        return (EventClass::PermissionRequest, row.panes, Some(ask_of_patch(&event.payload)));
+    }
     let ask = (row.class == EventClass::PermissionRequest).then(|| ask(&event.kind, &event.payload));
     (row.class, row.panes, ask)
 }

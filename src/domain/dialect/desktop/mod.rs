@@ -4,7 +4,15 @@
 
 mod ask;
 mod class;
+pub(crate) mod decode;
 pub(super) mod fact;
+pub(crate) mod hear;
+pub(crate) mod http;
 pub(crate) mod message;
+pub(crate) mod say;
 
 pub(super) use class::classify;
+
+/// The `id` of a proposed change that nothing else asks for: it is itself the question. The protocol has no ids of messages, so
+/// whoever reads a host's socket says it there; the id is gone once the event has its class.
+pub(crate) const ASKS_ITSELF: &str = "asks itself";

@@ -1,0 +1,264 @@
+//! What a message means for the link that heard it, beside what is shown of it.
+//!
+//! Owns which messages end a turn, ask, or tell how a session stands, in the words of the seed and in those of its public source.
+//! Reads leniently: what is not there is not known.
+
+use serde_json::{Map, Value};
+
+use crate::domain::dialect::loose::Members;
+use crate::domain::event::EngineEvent;
+
+/// Capability of a host that runs allowed commands itself.
+const RUNS: &str = "server_runner";
+
+/// Capability of a host that makes allowed changes itself.
+const APPLIES: &str = "server_apply";
+
+/// What a message means for the link.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum HostNews {
+    /// The host's part of the handshake.
+    Hello(HostHello),
+    /// How the session stands.
+    State(HostState),
+    /// A piece of the answer, and the whole so far where the host says it.
+    Piece {
+        /// The piece.
+        piece: String,
+        /// All pieces, as the host has them.
+        so_far: Option<String>,
+    },
+    /// A change is proposed; by this name.
+    Proposed(String),
+    /// Something is asked.
+    Asked(HostQuestion),
+    /// The turn is over.
+    Ended {
+        /// The whole answer.
+        message: String,
+        /// Whether it was stopped.
+        cancelled: bool,
+    },
+    /// Something failed; nothing of the turn may follow.
+    Failed,
+    /// A tool began or ended: what is said next is another message.
+    Tool,
+    /// Anything else of a turn.
+    Works,
+    /// Nothing of a turn.
+    Beside,
+}
+
+/// The host's part of the handshake.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct HostHello {
+    /// What it can do, in its own words.
+    pub capabilities: Vec<String>,
+}
+
+/// How a session stands at its host.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct HostState {
+    /// Whether a turn runs, where the host says so.
+    pub running: Option<bool>,
+    /// Ids of what waits for an answer.
+    pub waiting: Vec<String>,
+}
+
+/// Who does what was allowed, and what they need for it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum HostQuestion {
+    /// A command.
+    Command(AskedCommand),
+    /// A change with its diff, by the name of its patch.
+    Patch(String),
+    /// A tool of the host, which does it itself.
+    Tool,
+}
+
+/// A command that is asked for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct AskedCommand {
+    /// The host's id of it.
+    pub command_id: String,
+    /// The exact line.
+    pub command: String,
+    /// Where.
+    pub directory: String,
+    /// Variables, by name.
+    pub environment: Vec<(String, String)>,
+    /// The call that it belongs to.
+    pub call_id: Option<String>,
+}
+
+impl HostHello {
+    /// Whether the host runs allowed commands itself.
+    pub(crate) fn runs(&self) -> bool {
+        self.capabilities.iter().any(|word| word == RUNS)
+    }
+
+    /// Whether the host makes allowed changes itself.
+    pub(crate) fn applies(&self) -> bool {
+        self.capabilities.iter().any(|word| word == APPLIES)
+    }
+}
+
+impl HostNews {
+    /// Reads a message.
+    pub(crate) fn of(event: &EngineEvent) -> Self {
+        let payload: &Map<String, Value> = &event.payload;
+        let text = |name: &str| payload.string(name).map(str::to_owned);
+        match event.kind.as_str() {
+            "server.hello" => Self::Hello(hello(payload)),
+            "session.state" => Self::State(state(payload)),
+            "assistant.token" | "assistant.message_delta" => Self::Piece {
+                piece: text("token").or_else(|| text("delta")).unwrap_or_default(),
+                so_far: text("cumulative_text"),
+            },
+            "patch.proposed" => Self::Proposed(text("patch_id").or_else(|| text("id")).unwrap_or_default()),
+            "tool.request_approval" | "command.request_approval" => Self::Asked(question(event)),
+            "assistant.message_final" => Self::Ended {
+                message: text("message").unwrap_or_default(),
+                cancelled: payload
+                    .object("metadata")
+                    .and_then(|metadata| metadata.get("cancelled"))
+                    .and_then(Value::as_bool)
+                    .unwrap_or(false),
+            },
+            "server.error" | "error" => Self::Failed,
+            "tool.execute" | "assistant.tool_use" | "assistant.tool_result" => Self::Tool,
+            "server.pong" => Self::Beside,
+            _ => Self::Works,
+        }
+    }
+}
+
+fn hello(payload: &Map<String, Value>) -> HostHello {
+    let info = payload.object("server_info");
+    let words = info.and_then(|info| info.get("capabilities")).and_then(Value::as_array);
+    let words = words.into_iter().flatten().filter_map(Value::as_str);
+    HostHello { capabilities: words.take(64).map(str::to_owned).collect() }
+}
+
+fn state(payload: &Map<String, Value>) -> HostState {
+    let state = payload.object("state");
+    let waiting = state.and_then(|state| state.get("pending_approvals")).and_then(Value::as_array);
+    // A patch that waits is asked for under its own name, where nothing else asks for it.
+    let patches = state.and_then(|state| state.get("pending_patches")).and_then(Value::as_array);
+    let ids = waiting.into_iter().flatten().chain(patches.into_iter().flatten());
+    HostState {
+        running: state.and_then(|state| state.get("running")).and_then(Value::as_bool),
+        waiting: ids.filter_map(Value::as_str).map(str::to_owned).collect(),
+    }
+}
+
+fn question(event: &EngineEvent) -> HostQuestion {
+    let payload: &Map<String, Value> = &event.payload;
+    if payload.string("tool").is_some() && payload.contains_key("arguments") {
+        // The public source does what was allowed itself.
+        return HostQuestion::Tool;
+    }
+    if let (true, Some(command)) = (event.kind == "command.request_approval", payload.string("command")) {
+        let text = |name: &str| payload.string(name).filter(|text| !text.is_empty()).map(str::to_owned);
+        let variables = payload.object("environment").into_iter().flatten();
+        return HostQuestion::Command(AskedCommand {
+            command_id: text("command_id").or_else(|| text("request_id")).unwrap_or_default(),
+            command: command.to_owned(),
+            directory: text("working_directory").unwrap_or_else(|| ".".to_owned()),
+            environment: variables
+                .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
+                .collect(),
+            call_id: text("call_id"),
+        });
+    }
+    let args = payload.object("args");
+    let arg = |name: &str| args.and_then(|args| args.string(name));
+    match (arg("patch_id"), arg("diff")) {
+        (Some(patch_id), Some(_)) => HostQuestion::Patch(patch_id.to_owned()),
+        (_, _) => HostQuestion::Tool,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::dialect::desktop::decode::decode;
+    use serde_json::json;
+
+    fn news(message: &Value) -> HostNews {
+        HostNews::of(&decode(&message.to_string()))
+    }
+
+    #[test]
+    fn r002_54_55_a_hello_is_read_in_both_dialects() {
+        let seed = news(&json!({ "type": "server.hello", "server_info": { "version": "0.1.0",
+            "model": { "provider": "ollama", "model_name": "m", "capabilities": ["chat"] },
+            "capabilities": ["agentic_rag", "server_runner"] } }));
+        let HostNews::Hello(hello) = seed else { panic!("{seed:?}") };
+        assert!(hello.runs() && !hello.applies());
+        assert_eq!(news(&json!({ "type": "server.hello" })), HostNews::Hello(HostHello::default()));
+    }
+
+    #[test]
+    fn r002_72_73_74_pieces_and_ends_are_told_apart_in_both_dialects() {
+        let piece = |piece: &str, so_far: Option<&str>| HostNews::Piece {
+            piece: piece.to_owned(),
+            so_far: so_far.map(str::to_owned),
+        };
+        let rows = [
+            (
+                json!({ "type": "assistant.token", "token": "a", "cumulative_text": "xa" }),
+                piece("a", Some("xa")),
+            ),
+            (json!({ "type": "assistant.message_delta", "delta": "a" }), piece("a", None)),
+            (
+                json!({ "type": "assistant.message_final", "message": "m", "metadata": { "success": true } }),
+                HostNews::Ended { message: "m".to_owned(), cancelled: false },
+            ),
+            (
+                json!({ "type": "server.error", "error": { "message": "m", "recoverable": true } }),
+                HostNews::Failed,
+            ),
+            (json!({ "type": "error", "error": "No model." }), HostNews::Failed),
+            (json!({ "type": "server.pong", "timestamp": 1 }), HostNews::Beside),
+            (json!({ "type": "assistant.tool_use", "tool": "t", "arguments": {} }), HostNews::Tool),
+            (json!({ "type": "never heard" }), HostNews::Works),
+        ];
+        for (message, wanted) in rows {
+            assert_eq!(news(&message), wanted, "{message}");
+        }
+    }
+
+    #[test]
+    fn r002_66_70_who_does_what_was_allowed_is_told_by_the_shape() {
+        let command = news(
+            &json!({ "type": "command.request_approval", "command_id": "c1", "command": "npm test",
+            "working_directory": "/w", "environment": { "A": "1" }, "requires_approval": true, "reason": "r" }),
+        );
+        let wanted = AskedCommand {
+            command_id: "c1".to_owned(),
+            command: "npm test".to_owned(),
+            directory: "/w".to_owned(),
+            environment: vec![("A".to_owned(), "1".to_owned())],
+            call_id: None,
+        };
+        assert_eq!(command, HostNews::Asked(HostQuestion::Command(wanted)));
+        let elsewhere = json!({ "type": "command.request_approval", "request_id": "r", "tool": "run_command",
+            "arguments": { "command": "ls" }, "message": "m" });
+        assert_eq!(news(&elsewhere), HostNews::Asked(HostQuestion::Tool));
+        let patch = json!({ "type": "tool.request_approval", "request_id": "r", "tool_name": "write_file",
+            "args": { "file_path": "a", "patch_id": "p1", "diff": "@@ -1 +1 @@\n-a\n+b\n" }, "risk_level": "low" });
+        assert_eq!(news(&patch), HostNews::Asked(HostQuestion::Patch("p1".to_owned())));
+        let write = json!({ "type": "tool.request_approval", "request_id": "r", "tool_name": "delete_file",
+            "args": { "file_path": "a", "reason": "old" }, "risk_level": "high" });
+        assert_eq!(news(&write), HostNews::Asked(HostQuestion::Tool));
+    }
+
+    #[test]
+    fn r002_77_how_a_session_stands_is_read() {
+        let state = json!({ "type": "session.state", "state": { "pending_patches": ["p1"], "applied_patches": [],
+            "pending_approvals": ["r1"], "current_step": 2, "total_steps": 5 } });
+        let waiting = vec!["r1".to_owned(), "p1".to_owned()];
+        assert_eq!(news(&state), HostNews::State(HostState { running: None, waiting }));
+    }
+}

@@ -1,0 +1,226 @@
+//! The turn that a session has open, as its link sees it.
+//!
+//! Owns how far it is, what of the answer came, and when waiting for it is over. Pure: the time is given. Never says anything.
+
+use std::time::Duration;
+
+/// Bytes of an answer that are compared with its final text; what is longer is taken as it is.
+const COMPARED: usize = 4 << 20;
+
+/// How long something of the turn may follow an error, which then did not end it.
+const AFTER_ERROR: Duration = Duration::from_secs(1);
+
+/// How long a host may take to end a turn that was stopped.
+const STOPPING: Duration = Duration::from_secs(10);
+
+/// How long a prompt waits for a connection.
+const UNSENT: Duration = Duration::from_secs(30);
+
+/// How far it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum TurnProgress {
+    /// What goes with its prompt is being made.
+    Preparing,
+    /// The prompt waits for the connection, until then.
+    Waiting {
+        /// The message.
+        text: String,
+        /// When nobody waits any more.
+        until: Duration,
+    },
+    /// The prompt was sent.
+    Sent,
+    /// The host was told to stop it, and has until then.
+    Stopping(Duration),
+    /// The host said that something failed; what follows until then shows that it goes on.
+    Failing(Duration),
+}
+
+/// An open turn. Times are since some moment that the link chose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LinkTurn {
+    /// Number in the session.
+    pub number: u64,
+    /// How far it is.
+    pub progress: TurnProgress,
+    /// All pieces of the answer.
+    streamed: String,
+    /// Where the pieces since the last tool begin in it.
+    since_tool: usize,
+    /// More came than is compared.
+    beyond: bool,
+}
+
+/// Why waiting is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LinkTurnOver {
+    /// The prompt was never sent.
+    NeverSent,
+    /// The host did not say that it stopped.
+    NotStopped,
+    /// It failed, and nothing followed.
+    Failed,
+}
+
+impl LinkTurn {
+    /// A turn whose prompt is being made.
+    pub(super) fn preparing(number: u64) -> Self {
+        Self {
+            number,
+            progress: TurnProgress::Preparing,
+            streamed: String::new(),
+            since_tool: 0,
+            beyond: false,
+        }
+    }
+
+    /// A turn whose prompt was sent by an earlier process.
+    pub(super) fn of_an_earlier_process(number: u64) -> Self {
+        // Of its answer nobody here knows the beginning.
+        Self { progress: TurnProgress::Sent, beyond: true, ..Self::preparing(number) }
+    }
+
+    /// The prompt is there and waits for the connection.
+    pub(super) fn waits(&mut self, text: String, now: Duration) {
+        self.progress = TurnProgress::Waiting { text, until: now + UNSENT };
+    }
+
+    /// Takes the prompt that waits: it is being sent.
+    pub(super) fn send(&mut self) -> Option<String> {
+        let TurnProgress::Waiting { text, .. } = &mut self.progress else { return None };
+        let text = std::mem::take(text);
+        self.progress = TurnProgress::Sent;
+        Some(text)
+    }
+
+    /// Whether the host may work on it.
+    pub(super) fn is_at_host(&self) -> bool {
+        match self.progress {
+            TurnProgress::Preparing | TurnProgress::Waiting { .. } => false,
+            TurnProgress::Sent | TurnProgress::Stopping(_) | TurnProgress::Failing(_) => true,
+        }
+    }
+
+    /// Whether it is being stopped.
+    pub(super) fn is_stopping(&self) -> bool {
+        matches!(self.progress, TurnProgress::Stopping(_))
+    }
+
+    /// The host was told to stop it.
+    pub(super) fn stops(&mut self, now: Duration) {
+        self.progress = TurnProgress::Stopping(now + STOPPING);
+    }
+
+    /// Something failed at the host.
+    pub(super) fn fails(&mut self, now: Duration) {
+        if self.progress == TurnProgress::Sent {
+            self.progress = TurnProgress::Failing(now + AFTER_ERROR);
+        }
+    }
+
+    /// Something of it came: it goes on.
+    pub(super) fn goes_on(&mut self) {
+        if matches!(self.progress, TurnProgress::Failing(_)) {
+            self.progress = TurnProgress::Sent;
+        }
+    }
+
+    /// A piece of the answer; gives whether it is what the host says the whole is so far.
+    pub(super) fn takes(&mut self, piece: &str, so_far: Option<&str>) -> bool {
+        if self.streamed.len() + piece.len() > COMPARED {
+            self.beyond = true;
+            self.streamed.clear();
+        }
+        if self.beyond {
+            return true;
+        }
+        self.streamed.push_str(piece);
+        so_far.is_none_or(|so_far| so_far == self.streamed || so_far == &self.streamed[self.since_tool..])
+    }
+
+    /// A tool began or ended: the next piece begins another message.
+    pub(super) fn meets_a_tool(&mut self) {
+        self.since_tool = self.streamed.len();
+    }
+
+    /// Whether the final text is another one than what was streamed.
+    pub(super) fn differs_from(&self, whole: &str) -> bool {
+        let said = [self.streamed.as_str(), &self.streamed[self.since_tool..]];
+        !self.beyond
+            && !whole.trim().is_empty()
+            && !self.streamed.trim().is_empty()
+            && said.iter().all(|said| said.trim() != whole.trim())
+    }
+
+    /// When waiting for it is over.
+    pub(super) fn due(&self) -> Option<Duration> {
+        match self.progress {
+            TurnProgress::Preparing | TurnProgress::Sent => None,
+            TurnProgress::Waiting { until, .. }
+            | TurnProgress::Stopping(until)
+            | TurnProgress::Failing(until) => Some(until),
+        }
+    }
+
+    /// Why it is over by now, where it is.
+    pub(super) fn over(&self, now: Duration) -> Option<LinkTurnOver> {
+        self.due().filter(|due| *due <= now)?;
+        match self.progress {
+            TurnProgress::Waiting { .. } => Some(LinkTurnOver::NeverSent),
+            TurnProgress::Stopping(_) => Some(LinkTurnOver::NotStopped),
+            TurnProgress::Failing(_) => Some(LinkTurnOver::Failed),
+            TurnProgress::Preparing | TurnProgress::Sent => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Duration = Duration::from_secs(100);
+
+    fn sent() -> LinkTurn {
+        let mut turn = LinkTurn::preparing(1);
+        turn.waits("p".to_owned(), NOW);
+        assert_eq!(turn.send().as_deref(), Some("p"));
+        turn
+    }
+
+    #[test]
+    fn r002_74_an_error_ends_a_turn_unless_something_of_it_follows() {
+        let mut turn = sent();
+        turn.fails(NOW);
+        assert_eq!(turn.over(NOW), None);
+        assert_eq!(turn.over(NOW + AFTER_ERROR), Some(LinkTurnOver::Failed));
+        turn.goes_on();
+        assert_eq!((turn.due(), turn.over(NOW + AFTER_ERROR)), (None, None));
+    }
+
+    #[test]
+    fn a_prompt_that_finds_no_connection_and_a_stop_that_is_not_answered_end_in_time() {
+        let mut turn = LinkTurn::preparing(1);
+        turn.waits("p".to_owned(), NOW);
+        assert!(!turn.is_at_host());
+        assert_eq!(turn.over(NOW + UNSENT), Some(LinkTurnOver::NeverSent));
+        let mut turn = sent();
+        turn.stops(NOW);
+        // An error does not make a stop a failure.
+        turn.fails(NOW);
+        assert_eq!(turn.over(NOW + STOPPING), Some(LinkTurnOver::NotStopped));
+    }
+
+    #[test]
+    fn r002_72_73_a_final_text_is_compared_with_all_pieces_and_with_those_behind_the_last_tool() {
+        let mut turn = sent();
+        assert!(turn.takes("I look. ", Some("I look. ")));
+        turn.meets_a_tool();
+        assert!(turn.takes("Done.", None));
+        for (whole, differs) in [("I look. Done.", false), ("Done.\n", false), ("", false), ("Other.", true)]
+        {
+            assert_eq!(turn.differs_from(whole), differs, "{whole:?}");
+        }
+        assert!(!turn.takes("x", Some("elsewhere")));
+        assert!(!LinkTurn::of_an_earlier_process(1).differs_from("Other."));
+    }
+}

@@ -1,0 +1,355 @@
+//! The task of one session: its socket, opened again when it breaks, and the turn that is open.
+//!
+//! Owns the order of what is reported of the session. Never sends a prompt twice: what was sent when a socket broke is lost or not,
+//! and the verdict says so.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::open_turn::{LinkTurn, LinkTurnOver};
+use super::standing::{LinkBefore, SocketStanding, TurnFate};
+use super::wake::{SOON, pause};
+use crate::app::ports::{EngineDecision, EngineReport, LinkNews, StreamReport, TurnFailure};
+use crate::domain::dialect::desktop::hear::{HostHello, HostState};
+use crate::domain::event::EngineEvent;
+use crate::domain::remedy::{Remedy, Retry, RetryWhen};
+use crate::engine::desktop::DesktopParts;
+use crate::engine::desktop::client::HostSocket;
+use crate::engine::desktop::order::LinkOrder;
+use crate::engine::desktop::run_here::{self, HostAsk};
+use crate::engine::desktop::trouble::HostTrouble;
+
+/// Messages that wait for a connection: answers, and results of what was done here. The oldest go first.
+const UNSENT: usize = 64;
+
+/// Questions that are remembered; a host asks a few at a time.
+const ASKS: usize = 256;
+
+/// One session at a host.
+pub(super) struct LinkTask {
+    pub(super) parts: Arc<DesktopParts>,
+    pub(super) session_id: String,
+    pub(super) orders: mpsc::Receiver<LinkOrder>,
+    /// For what is done here and ends later; it keeps nothing alive.
+    later: mpsc::WeakSender<LinkOrder>,
+    began: Instant,
+    /// Messages of this session so far, those in the journal among them.
+    pub(super) heard: u64,
+    pub(super) turn: Option<LinkTurn>,
+    pub(super) asks: HashMap<String, HostAsk>,
+    pub(super) unsent: VecDeque<String>,
+    pub(super) hello: HostHello,
+    pub(super) before: LinkBefore,
+    /// A socket stands, and how it stands was said.
+    pub(super) stands: bool,
+    /// A proposed change that waits for the question that names it.
+    pub(super) held: Option<(String, EngineEvent, Duration)>,
+    /// A different whole was said once in this turn.
+    pub(super) told_difference: bool,
+    /// Tries since it last stood, and why the last one failed.
+    trouble: Option<(u32, String)>,
+}
+
+/// What a try to open a socket came to.
+enum SocketTry {
+    Socket(Box<HostSocket>),
+    Failed(HostTrouble),
+    Forgotten,
+}
+
+/// How a socket ended.
+pub(super) enum TalkEnd {
+    /// It broke; why, as the end of a sentence.
+    Broken(String),
+    /// Nobody wants the session any more.
+    Forgotten,
+}
+
+impl LinkTask {
+    pub(super) fn new(
+        parts: Arc<DesktopParts>,
+        session_id: String,
+        orders: mpsc::Receiver<LinkOrder>,
+        later: mpsc::WeakSender<LinkOrder>,
+    ) -> Self {
+        let made = parts.state().made.remove(&session_id);
+        Self {
+            parts,
+            session_id,
+            orders,
+            later,
+            began: Instant::now(),
+            heard: 0,
+            turn: None,
+            asks: HashMap::new(),
+            unsent: VecDeque::new(),
+            hello: HostHello::default(),
+            before: if made { LinkBefore::Made } else { LinkBefore::Unopened },
+            stands: false,
+            held: None,
+            told_difference: false,
+            trouble: None,
+        }
+    }
+
+    /// Since some moment that this link chose.
+    pub(super) fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Until nobody wants the session any more, or the host does not have it.
+    pub(super) async fn run(mut self) {
+        loop {
+            let (retry, error) = self.trouble.clone().unzip();
+            self.link(LinkNews::Connecting { retry: retry.unwrap_or_default(), error }).await;
+            let (stood, why, wait) = match self.connect(retry.unwrap_or_default()).await {
+                SocketTry::Socket(socket) => {
+                    let end = self.talk(*socket).await;
+                    let stood = std::mem::take(&mut self.stands);
+                    self.release_held().await;
+                    let TalkEnd::Broken(words) = end else { return };
+                    self.broke(stood).await;
+                    let origin = self.parts.client.origin();
+                    let why = format!("The connection to the desktop host at {origin} broke: {words}.");
+                    (stood, why, Duration::ZERO)
+                }
+                SocketTry::Failed(HostTrouble::Gone(_)) => {
+                    let reason = "The desktop host does not have this session any more.".to_owned();
+                    return self.link(LinkNews::Gone { reason }).await;
+                }
+                SocketTry::Failed(trouble) => {
+                    (false, self.parts.told(&trouble).message, trouble.wait().unwrap_or_default())
+                }
+                SocketTry::Forgotten => return,
+            };
+            let retry = if stood { 1 } else { retry.unwrap_or_default().saturating_add(1) };
+            self.trouble = Some((retry, why));
+            if !self.rest(pause(retry, uuid::Uuid::new_v4().as_u128()).max(wait)).await {
+                return;
+            }
+        }
+    }
+
+    /// Opens a socket; meanwhile orders are taken, and that it takes long is told.
+    async fn connect(&mut self, retry: u32) -> SocketTry {
+        let client = self.parts.client.clone();
+        let session_id = self.session_id.clone();
+        let opening = async move { client.open_socket(&session_id).await };
+        tokio::pin!(opening);
+        let slow = self.now() + SOON;
+        let mut told = false;
+        loop {
+            let wake = self.wake(if told { None } else { Some(slow) });
+            tokio::select! {
+                opened = &mut opening => return match opened {
+                    Ok(socket) => SocketTry::Socket(Box::new(socket)),
+                    Err(trouble) => SocketTry::Failed(trouble),
+                },
+                order = self.orders.recv() => match order {
+                    Some(order) => self.take(order).await,
+                    None => return SocketTry::Forgotten,
+                },
+                () = tokio::time::sleep(wake) => {
+                    if !told && self.now() >= slow {
+                        told = true;
+                        let origin = self.parts.client.origin();
+                        let error = format!("The desktop host at {origin} has not opened the session so far.");
+                        self.link(LinkNews::Connecting { retry, error: Some(error) }).await;
+                    }
+                    self.look_at_turn().await;
+                }
+            }
+        }
+    }
+
+    /// A pause between two tries; `false`: nobody wants the session any more.
+    async fn rest(&mut self, pause: Duration) -> bool {
+        let until = self.now() + pause;
+        while self.now() < until {
+            let wake = self.wake(Some(until));
+            tokio::select! {
+                order = self.orders.recv() => match order {
+                    Some(order) => self.take(order).await,
+                    None => return false,
+                },
+                () = tokio::time::sleep(wake) => self.look_at_turn().await,
+            }
+        }
+        true
+    }
+
+    /// How long until something is due.
+    pub(super) fn wake(&self, beside: Option<Duration>) -> Duration {
+        let turn = self.turn.as_ref().and_then(LinkTurn::due);
+        let held = self.held.as_ref().map(|(_, _, until)| *until);
+        let due = [turn, held, beside].into_iter().flatten().min();
+        due.map_or(Duration::from_secs(3_600), |due| due.saturating_sub(self.now()))
+    }
+
+    /// Takes an order while no socket stands, or prepares what the socket then sends.
+    pub(super) async fn take(&mut self, order: LinkOrder) {
+        match order {
+            LinkOrder::Attach { heard, open_turn } => self.attach(heard, open_turn).await,
+            LinkOrder::Begin(number) => {
+                self.turn = Some(LinkTurn::preparing(number));
+                self.told_difference = false;
+            }
+            LinkOrder::Prompt { turn, text } => {
+                let now = self.now();
+                // One that was stopped meanwhile is not waited for.
+                if let Some(open) = self.turn.as_mut().filter(|open| open.number == turn) {
+                    open.waits(text, now);
+                }
+            }
+            LinkOrder::NotBegun(number) => {
+                self.turn.take_if(|open| open.number == number);
+            }
+            LinkOrder::Stop => self.stop().await,
+            LinkOrder::Decide { id, decision } => self.decide(&id, decision),
+            LinkOrder::Say(text) => self.say_when_it_stands(text),
+        }
+    }
+
+    async fn attach(&mut self, heard: u64, open_turn: Option<u64>) {
+        if self.stands {
+            return self.link(LinkNews::Resumed(crate::app::ports::ResumedLink::Complete)).await;
+        }
+        if let Some((retry, error)) = self.trouble.clone() {
+            // Whoever selects the session waits for a word of how it stands.
+            return self.link(LinkNews::Connecting { retry, error: Some(error) }).await;
+        }
+        self.heard = self.heard.max(heard);
+        if self.turn.is_none() && self.before == LinkBefore::Unopened {
+            self.turn = open_turn.map(LinkTurn::of_an_earlier_process);
+        }
+    }
+
+    async fn stop(&mut self) {
+        let now = self.now();
+        let Some(turn) = self.turn.as_mut() else { return };
+        if !turn.is_at_host() {
+            return self.turn_over(None, true).await;
+        }
+        // A second word of it is said again, and does not wait longer.
+        if !turn.is_stopping() {
+            turn.stops(now);
+        }
+        self.say_when_it_stands(crate::domain::dialect::desktop::say::cancel());
+    }
+
+    /// An answer: to the host, and then whatever it allowed is done, where that is ours to do.
+    fn decide(&mut self, id: &str, decision: EngineDecision) {
+        let ask = self.asks.remove(id).unwrap_or(HostAsk::Tool);
+        for text in run_here::answers(id, &ask, &decision) {
+            self.say_when_it_stands(text);
+        }
+        run_here::follow(&self.parts, &self.session_id, ask, &decision, &self.hello, self.later.clone());
+    }
+
+    /// A question that may be answered.
+    pub(super) fn asked(&mut self, id: String, ask: HostAsk) {
+        if self.asks.len() < ASKS {
+            self.asks.insert(id, ask);
+        }
+    }
+
+    pub(super) fn say_when_it_stands(&mut self, text: String) {
+        if self.unsent.len() >= UNSENT {
+            self.unsent.pop_front();
+        }
+        self.unsent.push_back(text);
+    }
+
+    /// A socket is gone. A host of the public source ends the socket to end a turn that was stopped.
+    async fn broke(&mut self, stood: bool) {
+        if stood {
+            self.before = LinkBefore::Stood(self.now());
+        }
+        if self.turn.as_ref().is_some_and(LinkTurn::is_stopping) {
+            self.turn_over(None, true).await;
+        }
+    }
+
+    /// The socket stands: what that means for the session is said.
+    pub(super) async fn settle(&mut self, state: Option<HostState>) {
+        let before = match self.before {
+            LinkBefore::Stood(since) => LinkBefore::Stood(self.now().saturating_sub(since)),
+            before => before,
+        };
+        let turn_at_host = self.turn.as_ref().is_some_and(LinkTurn::is_at_host);
+        let (news, fate) = SocketStanding { heard: self.heard, before, turn_at_host, state }.told();
+        (self.stands, self.trouble) = (true, None);
+        if fate == TurnFate::Over {
+            self.turn = None;
+        }
+        for news in news {
+            self.link(news).await;
+        }
+    }
+
+    /// Whether how the session stands decides something.
+    pub(super) fn wants_state(&self) -> bool {
+        self.before != LinkBefore::Made
+    }
+
+    /// What is waited for may be over.
+    pub(super) async fn look_at_turn(&mut self) {
+        let now = self.now();
+        if self.held.as_ref().is_some_and(|(_, _, until)| *until <= now) {
+            self.release_held().await;
+        }
+        let origin = self.parts.client.origin().to_owned();
+        let Some(over) = self.turn.as_ref().and_then(|turn| turn.over(now)) else { return };
+        let (failure, cancelled) = match over {
+            LinkTurnOver::NeverSent => (
+                TurnFailure::new(
+                    format!(
+                        "There was no connection to the desktop host at {origin}, so the prompt was not sent; send it again."
+                    ),
+                    Retry::not_taken(RetryWhen::Later),
+                ),
+                false,
+            ),
+            LinkTurnOver::NotStopped => (
+                format!(
+                    "The desktop host at {origin} did not say that it stopped; the turn may go on there."
+                )
+                .into(),
+                false,
+            ),
+            LinkTurnOver::Failed => (
+                TurnFailure::new(
+                    "The turn failed at the desktop host, which says why above.",
+                    Retry::taken(RetryWhen::Later),
+                ),
+                false,
+            ),
+        };
+        self.turn_over(Some(failure), cancelled).await;
+    }
+
+    /// A turn is over: nothing of it is waited for any more.
+    pub(super) async fn turn_over(&mut self, failure: Option<TurnFailure>, cancelled: bool) {
+        let Some(turn) = self.turn.take() else { return };
+        let session_id = self.session_id.clone();
+        self.report(EngineReport::TurnEnded { session_id, turn: turn.number, failure, cancelled }).await;
+    }
+
+    pub(super) async fn notice(&mut self, level: &'static str, text: String) {
+        let session_id = self.session_id.clone();
+        self.report(EngineReport::Noticed { session_id, level, text, remedy: Remedy::default() }).await;
+    }
+
+    pub(super) async fn link(&mut self, news: LinkNews) {
+        let session_id = self.session_id.clone();
+        self.report(EngineReport::Stream(StreamReport::Link { session_id, news })).await;
+    }
+
+    pub(super) async fn report(&mut self, report: EngineReport) {
+        self.parts.report(report).await;
+    }
+}

@@ -1,0 +1,39 @@
+//! What the task of a session is told.
+//!
+//! Owns the words alone.
+
+use crate::app::ports::EngineDecision;
+
+/// What a session's task is told.
+#[derive(Debug)]
+pub(super) enum LinkOrder {
+    /// Somebody wants to know how it stands.
+    Attach {
+        /// Messages that are in the journal.
+        heard: u64,
+        /// Number of the turn that is open there.
+        open_turn: Option<u64>,
+    },
+    /// A turn begins; its prompt follows.
+    Begin(u64),
+    /// The prompt of a turn.
+    Prompt {
+        /// Its turn.
+        turn: u64,
+        /// The message.
+        text: String,
+    },
+    /// A turn did not begin: nothing of it is waited for.
+    NotBegun(u64),
+    /// Stop what runs.
+    Stop,
+    /// An answer to a question.
+    Decide {
+        /// The host's id of it.
+        id: String,
+        /// The answer.
+        decision: EngineDecision,
+    },
+    /// A message about what was done here.
+    Say(String),
+}
