@@ -61,6 +61,7 @@ pub use cli::run;
 pub fn serve(options: cli::args::ServeOptions) -> std::process::ExitCode {
     match options.serving {
         cli::args::Serving::Stdio => serve::serve(options),
+        cli::args::Serving::AgentClient => serve::serve_agent_client(options),
         cli::args::Serving::Desktop(desktop) => desktop_host::serve_desktop(desktop, options.overrides),
     }
 }

@@ -23,6 +23,7 @@ use crate::cli::args::{
     ServeOptions, TOKEN_VARIABLES,
 };
 use crate::domain::coded_error::CodedError;
+use crate::domain::policy::environment::AGENT_MARK;
 use crate::domain::policy::redact::Redactor;
 use crate::editor::{
     Edge, EndCause, FrameOutbox, Lifecycle, LogGate, LogLayer, open_stdout, serve as serve_editor,
@@ -32,6 +33,8 @@ use crate::engine::acp::{self, AcpEngine, presets};
 use crate::engine::breadboard::{self, BreadboardEngine};
 use crate::engine::desktop::{DesktopEngine, DesktopSetup};
 use crate::engine::embedded::EmbeddedEngine;
+use crate::front;
+use crate::front::acp::AcpServing;
 use crate::host::models::{HostTokens, Token};
 use crate::host::retrieval::Retrieval;
 use crate::process;
@@ -65,6 +68,35 @@ impl Ambient for System {
     fn fresh_id(&self) -> String {
         uuid::Uuid::new_v4().to_string()
     }
+}
+
+/// Serves one client of the Agent Client Protocol until its input ends. Each folder of its has a loop of its own.
+pub(crate) fn serve_agent_client(options: ServeOptions) -> ExitCode {
+    say_only_where_it_failed();
+    let Ok(stdout) = open_stdout() else { return ExitCode::FAILURE };
+    if std::env::var_os(AGENT_MARK).is_some() {
+        return front::acp::refuse_inside_itself(stdout);
+    }
+    let Some(loop_runtime) = loop_runtime() else { return ExitCode::FAILURE };
+    survive_file_limits(&loop_runtime);
+    #[cfg(unix)]
+    process::adopt_orphans();
+    let hidden = secrets_of_environment();
+    let (runtime, redactor) = (loop_runtime.handle().clone(), hidden.clone());
+    let start_loop = move || {
+        let (inbox, editor_events) = Inbox::new();
+        let (engine_reports, reports) = mpsc::channel(ENGINE_BOUND);
+        let app = the_loop(&inbox, &runtime, engine_reports, redactor.clone());
+        runtime.spawn(crate::app::run(app, editor_events, reports, |step| tokio::task::block_in_place(step)));
+        inbox
+    };
+    let serving = AcpServing { start_loop: Box::new(start_loop), overrides: options.overrides, hidden };
+    let code = front::acp::serve(serving, stdout);
+    #[cfg(unix)]
+    process::end_the_unguarded(LAST_LOOK);
+    // Threads that block are not waited for.
+    loop_runtime.shutdown_background();
+    code
 }
 
 /// Serves one editor until the process ends. Returns only when it could not begin.
@@ -146,11 +178,14 @@ fn log_to(outbox: &Arc<FrameOutbox>) -> Arc<LogGate> {
 
 /// Tokens of the environment are hidden in all that is written and sent.
 fn hide_tokens(outbox: &FrameOutbox) -> Redactor {
+    let redactor = secrets_of_environment();
+    outbox.hide_all(&redactor);
+    redactor
+}
+
+fn secrets_of_environment() -> Redactor {
     let mut redactor = Redactor::default();
-    for token in environment_secrets() {
-        redactor.add(&token);
-        outbox.hide(&Secret(token));
-    }
+    environment_secrets().iter().for_each(|token| redactor.add(token));
     redactor
 }
 

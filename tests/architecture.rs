@@ -77,7 +77,7 @@ const ROOMS: &[Room] = &[
         imports: &[("app", PORTS), ("protocol", ANY), ("domain", ANY)],
         never: &["rusqlite", "reqwest", "println!", "eprintln!"],
     },
-    // Beside the editor's: other ways to the same loop. Its search over HTTP is that of the embedded agent.
+    // Beside the editor's: other protocols over the same loop. Its search over HTTP is that of the embedded agent.
     Room {
         name: "front",
         imports: &[("app", PORTS), ("host", &["ports", "retrieval"]), ("protocol", ANY), ("domain", ANY)],

@@ -278,6 +278,8 @@ impl Ask {
 pub(super) enum Settler {
     /// `bb/approvePermission`.
     User,
+    /// The same of a client that may answer without a person, which nobody here can know.
+    Client,
     /// A rule the user saved.
     Rule,
     /// What the user set to be done, or refused, without asking.
@@ -303,6 +305,7 @@ impl Settler {
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
+            Self::Client => "client",
             Self::Rule => "rule",
             Self::Setting => "setting",
             Self::Stop => "stop",

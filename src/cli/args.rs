@@ -64,6 +64,9 @@ pub(crate) enum Command {
     /// Ask one question about a workspace and stream the answer to the terminal.
     #[command(after_help = super::exit::ASK_EXIT_HELP)]
     Ask(AskArgs),
+    /// Be an agent on stdio for a client of the Agent Client Protocol (Zed, JetBrains and others), with any engine behind. Nothing is
+    /// written or run without --trust; the folder of a session is the one that the client names.
+    Acp(Box<AcpArgs>),
     /// Take back what a turn changed in the files: shows what it would do, and asks.
     Undo(UndoArgs),
     /// Check the installation, the engine, the model, trust and the state directory, and say what to do.
@@ -227,6 +230,14 @@ pub(crate) struct AskArgs {
     pub server: ServerArgs,
 }
 
+/// Options of `acp`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AcpArgs {
+    /// Settings of the server.
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
 /// Options of `undo`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct UndoArgs {
@@ -379,6 +390,8 @@ pub enum Serving {
     /// One editor on stdin and stdout.
     #[default]
     Stdio,
+    /// A client of the Agent Client Protocol on stdin and stdout.
+    AgentClient,
     /// Clients over HTTP and WebSocket.
     Desktop(DesktopOptions),
 }

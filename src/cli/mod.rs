@@ -88,6 +88,10 @@ where
     };
     match cli.command {
         None => serve(stdio(&cli.server)),
+        Some(Command::Acp(args)) => {
+            let overrides = overrides(&args.server, environment);
+            serve(ServeOptions { overrides, serving: Serving::AgentClient })
+        }
         Some(Command::Engine(args)) => serve(ServeOptions {
             overrides: overrides(&args.server, environment),
             serving: Serving::Desktop(args.options()),

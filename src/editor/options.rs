@@ -100,6 +100,7 @@ fn read_abilities(params: &Value) -> EditorAbilities {
         terminal_run: able("/capabilities/experimental/breadboard/terminalRun"),
         document_save: able("/capabilities/experimental/breadboard/documentSave"),
         context_provide: able("/capabilities/experimental/breadboard/contextProvide"),
+        answers_by_itself: false,
         plain: plain::read_abilities(params),
     }
 }
@@ -254,6 +255,7 @@ mod tests {
                 terminal_run: true,
                 document_save: true,
                 context_provide: true,
+                answers_by_itself: false,
                 plain: None,
             }
         );

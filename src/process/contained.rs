@@ -93,13 +93,13 @@ impl Contained {
             .stdout(OwnedFd::from(theirs))
             .stderr(Stdio::null());
         let prepared = Prepared::new(job.hold)?;
-        let lock = super::shared_lock();
+        let locks = super::shared_locks();
         let handles = Handles {
             streams,
             directory: job.cwd.handle().as_fd(),
             heartbeat: prepared.heartbeat(),
             cgroup: prepared.cgroup(),
-            lock: lock.as_deref().map(AsFd::as_fd),
+            locks: locks.iter().map(|lock| lock.as_fd()).collect(),
         };
         hand_over::send(&ours, &handles)?;
         ours.set_nonblocking(true)?;

@@ -62,7 +62,7 @@ pub(crate) fn guard(post: Post, program: OsString, args: Vec<OsString>) -> io::R
         let _ = set_parent_process_death_signal(Some(Signal::CONT));
     }
     // Whatever becomes of the server, its lock is held until this guardian has ended.
-    let Handles { streams, directory, heartbeat, cgroup, lock } = hand_over::receive(io::stdin())?;
+    let Handles { streams, directory, heartbeat, cgroup, locks } = hand_over::receive(io::stdin())?;
     let heart = Heart::new(heartbeat);
     let cgroup = ProcessGroup::from_handle(cgroup);
     let started = match post {
@@ -72,7 +72,7 @@ pub(crate) fn guard(post: Post, program: OsString, args: Vec<OsString>) -> io::R
                 directory: directory.as_fd(),
                 heartbeat: heart.pipe().as_fd(),
                 cgroup: cgroup.handle(),
-                lock: lock.as_ref().map(AsFd::as_fd),
+                locks: locks.iter().map(AsFd::as_fd).collect(),
             };
             let started = start_inner(&handles, &program, &args);
             // Whoever reads their other ends must see them end with the program.

@@ -14,10 +14,13 @@ use rustix::net::{
 
 use super::Streams;
 
-/// Three streams, the directory, the heartbeat, the cgroup and the lock.
-const MOST: usize = 7;
+/// Locks that are handed over: of each loop that this process runs, one.
+pub(super) const LOCKS: usize = 8;
 
-/// In the one byte that goes along: which of the two handles come that need not be there.
+/// Three streams, the directory, the heartbeat, the cgroup and the locks.
+const MOST: usize = 6 + LOCKS;
+
+/// In the one byte that goes along: whether a cgroup comes, and above that bit how many locks.
 const CGROUP: u8 = 1;
 const LOCK: u8 = 2;
 
@@ -31,8 +34,8 @@ pub(super) struct Handles<S, H> {
     pub(super) heartbeat: H,
     /// The cgroup for the program, where there is one.
     pub(super) cgroup: Option<H>,
-    /// The lock of the server that must not be free before the last guardian has ended, where there is one.
-    pub(super) lock: Option<H>,
+    /// The locks of the server that must not be free before the last guardian has ended.
+    pub(super) locks: Vec<H>,
 }
 
 /// Sends the handles; the receiver gets ends of its own.
@@ -43,14 +46,14 @@ pub(super) fn send(socket: impl AsFd, handles: &Handles<&Streams, BorrowedFd<'_>
     let all: Vec<BorrowedFd<'_>> = streams
         .chain([handles.directory, handles.heartbeat])
         .chain(handles.cgroup)
-        .chain(handles.lock)
+        .chain(handles.locks.iter().take(LOCKS).copied())
         .collect();
     let cgroup = if handles.cgroup.is_some() { CGROUP } else { 0 };
-    let lock = if handles.lock.is_some() { LOCK } else { 0 };
+    let locks = u8::try_from(handles.locks.len().min(LOCKS)).unwrap_or(0) * LOCK;
     if !control.push(SendAncillaryMessage::ScmRights(&all)) {
         return Err(io::Error::other("the handles do not fit in a message"));
     }
-    sendmsg(socket, &[IoSlice::new(&[cgroup | lock])], &mut control, SendFlags::empty())?;
+    sendmsg(socket, &[IoSlice::new(&[cgroup | locks])], &mut control, SendFlags::empty())?;
     Ok(())
 }
 
@@ -81,6 +84,6 @@ pub(super) fn receive(socket: impl AsFd) -> io::Result<Handles<Streams, OwnedFd>
         directory: next()?,
         heartbeat: next()?,
         cgroup: if byte[0] & CGROUP == 0 { None } else { Some(next()?) },
-        lock: if byte[0] & LOCK == 0 { None } else { Some(next()?) },
+        locks: (0..byte[0] / LOCK).map(|_| next()).collect::<io::Result<_>>()?,
     })
 }

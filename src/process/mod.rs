@@ -55,20 +55,20 @@ pub(crate) use job::{Ending, Hold, Job, NotStarted, Stream, Streams};
 #[cfg(unix)]
 pub(crate) use overseer::{adopt_orphans, end_the_unguarded};
 
-/// The lock that guardians hold too.
+/// The locks that guardians hold too, of each loop of this process.
 #[cfg(unix)]
-static LOCK: Mutex<Option<Arc<OwnedFd>>> = Mutex::new(None);
+static LOCKS: Mutex<Vec<Arc<OwnedFd>>> = Mutex::new(Vec::new());
 
-/// From now on every guardian holds this lock until it has ended, however the server ends. Another process that waits for the
+/// From now on every guardian holds this lock, too, until it has ended, however the server ends. Another process that waits for the
 /// lock then finds nothing running any more that this one started.
 #[cfg(unix)]
 pub(crate) fn share_lock(lock: OwnedFd) {
-    *LOCK.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(lock));
+    LOCKS.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::new(lock));
 }
 
 #[cfg(unix)]
-fn shared_lock() -> Option<Arc<OwnedFd>> {
-    LOCK.lock().unwrap_or_else(PoisonError::into_inner).clone()
+fn shared_locks() -> Vec<Arc<OwnedFd>> {
+    LOCKS.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// This program as it was started, also when its file was replaced meanwhile.

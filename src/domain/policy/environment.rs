@@ -7,6 +7,10 @@
 /// starts the commands of its terminal by itself and reads the same one.
 const WITHHELD: &[&str] = &include!("withheld_environment.json");
 
+/// Stands in the environment of every agent that we start, and of all that it starts: whoever finds it and is to be an agent
+/// itself would only ask itself.
+pub(crate) const AGENT_MARK: &str = "BREADBOARD_INSIDE_AGENT";
+
 /// Whether a child process may see this variable: not ours, and not one whose name looks like that of a secret.
 pub(crate) fn may_inherit(name: &str) -> bool {
     let name = name.to_ascii_uppercase();

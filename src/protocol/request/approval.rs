@@ -52,7 +52,7 @@ pub struct ApprovePermissionResult {
     /// How it was settled; absent where the answer is on its way: to the engine, or behind files that are saved first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<PermissionStatus>,
-    /// By whom: `user`, `rule`, `stop`, `turn_end`, `restart`, `delete`, `engine`, `exit`, `expiry`.
+    /// By whom: `user`, `client` (one that may answer without a person), `rule`, `stop`, `turn_end`, `restart`, `delete`, `engine`, `exit`, `expiry`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved_by: Option<String>,
 }

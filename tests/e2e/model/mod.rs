@@ -145,6 +145,11 @@ impl Model {
 
 async fn answer(State(shared): State<Shared>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response<Body> {
     let authorization = headers.get("authorization").and_then(|value| value.to_str().ok()).map(str::to_owned);
+    // A list of models is no turn: a story that has one ready says so by a status.
+    let has_list = matches!(shared.replies.lock().expect("replies").front(), Some(Reply::Status(..)));
+    if uri.path().ends_with("/models") && !has_list {
+        return Response::builder().status(404).body(Body::empty()).expect("a response");
+    }
     let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
     // The story may be over.
     let _ = shared.asked.send(Asked { path: uri.path().to_owned(), authorization, body });

@@ -2,6 +2,7 @@
 //!
 //! Owns its messages in both directions, its updates and its results. Never decides what is shown or what follows.
 
+pub(crate) mod agent_end;
 mod ask;
 pub(crate) mod before;
 pub(crate) mod blocks;

@@ -2,6 +2,8 @@
 //!
 //! Owns the process from the start to the last of its tree. Never reads what it says on stdout.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -12,6 +14,7 @@ use super::stderr_log::StderrLog;
 use super::stdin::{AgentStdin, Closer, closable};
 use super::{AgentCommand, Cwd, ExitNote, SpawnError, refusal};
 use crate::domain::coded_error::{CodedError, ErrorCode};
+use crate::domain::policy::environment::AGENT_MARK;
 use crate::process::{Contained, Directory, Hold, Job, NotStarted};
 
 /// What an agent writes.
@@ -55,7 +58,7 @@ impl AgentProcess {
             program: command.program.clone(),
             args: command.args.clone(),
             inherited: std::env::vars_os().collect(),
-            env: command.env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            env: marked(&command.env),
             cwd,
             guard: command.guard.clone(),
             hold: Hold::Cgroup,
@@ -97,4 +100,10 @@ fn pipes(command: &AgentCommand) -> io::Result<Pipes> {
     let ours_out = ChildStdout::from_std(OwnedFd::from(ours_out).into())?;
     let log = StderrLog::read(ours_err, command.log.clone(), command.hide.clone())?;
     Ok(([stdin.into(), stdout.into(), stderr.into()], ours_in, ours_out, log))
+}
+
+/// What the user set for an agent, and that it is one: `breadboard-ls acp` refuses to be its own agent, through whatever others.
+fn marked(env: &BTreeMap<String, String>) -> Vec<(OsString, OsString)> {
+    let mark = (AGENT_MARK.into(), "1".into());
+    env.iter().map(|(name, value)| (name.into(), value.into())).chain([mark]).collect()
 }
