@@ -2011,7 +2011,7 @@ export type ApprovePermissionResult = {
   outcome: ApprovalOutcome;
   /** How it was settled; absent where the answer is on its way: to the engine, or behind files that are saved first. */
   resolution?: PermissionStatus | null;
-  /** By whom: `user`, `rule`, `stop`, `turn_end`, `restart`, `delete`, `engine`, `exit`, `expiry`. */
+  /** By whom: `user`, `client` (one that may answer without a person), `rule`, `stop`, `turn_end`, `restart`, `delete`, `engine`, `exit`, `expiry`. */
   resolvedBy?: string | null;
 };
 
