@@ -11,6 +11,7 @@ use clap::{Args, Parser, Subcommand};
 
 use super::command_line::words;
 use super::desktop_options::DesktopOptions;
+pub(crate) use super::desktop_options::{ServeOptions, Serving};
 use super::standing_args::StandingArgs;
 use crate::protocol::settings::{EngineKind, EngineSetting, ModelSetting, Overrides};
 
@@ -373,27 +374,6 @@ impl EngineArgs {
             names: self.allow_host.clone(),
         }
     }
-}
-
-/// What the serving room gets from the command line.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ServeOptions {
-    /// The strongest layer of the settings.
-    pub overrides: Overrides,
-    /// Whom it serves.
-    pub serving: Serving,
-}
-
-/// Whom a server serves.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Serving {
-    /// One editor on stdin and stdout.
-    #[default]
-    Stdio,
-    /// A client of the Agent Client Protocol on stdin and stdout.
-    AgentClient,
-    /// Clients over HTTP and WebSocket.
-    Desktop(DesktopOptions),
 }
 
 /// The layer that flags and environment make. Flags win over environment; an empty variable counts as absent.

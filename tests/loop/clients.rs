@@ -25,6 +25,7 @@ pub const ABLE: EditorAbilities = EditorAbilities {
     terminal_run: true,
     document_save: false,
     context_provide: false,
+    answers_by_itself: false,
     plain: None,
 };
 

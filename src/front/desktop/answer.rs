@@ -94,9 +94,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
 }
 
 /// A query of this type.
-pub(super) struct Asked<T>(pub(super) T);
+pub(super) struct RouteQuery<T>(pub(super) T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for RouteQuery<T> {
     type Rejection = RouteRefusal;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, RouteRefusal> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 
-use super::answer::{Asked, JsonBody, OkBody, RouteAnswer};
+use super::answer::{JsonBody, OkBody, RouteAnswer, RouteQuery};
 use super::host::{DesktopHost, HostedWorkspace};
 use crate::protocol::Request;
 use crate::protocol::desktop::body::*;
@@ -16,7 +16,7 @@ use crate::protocol::settings::{EngineKind, ModelSetting};
 
 pub(super) async fn list(
     State(host): State<Arc<DesktopHost>>,
-    Asked(query): Asked<ModelsQuery>,
+    RouteQuery(query): RouteQuery<ModelsQuery>,
 ) -> RouteAnswer<ModelsBody> {
     let workspace = host.workspace_or_first(query.workspace_id.as_deref())?;
     let listed: ModelsResult = workspace.ask(Request::ModelsList(NoParams {})).await?;
@@ -30,7 +30,7 @@ pub(super) async fn list(
 
 pub(super) async fn current(
     State(host): State<Arc<DesktopHost>>,
-    Asked(query): Asked<ModelsQuery>,
+    RouteQuery(query): RouteQuery<ModelsQuery>,
 ) -> RouteAnswer<CurrentModelBody> {
     let workspace = host.workspace_or_first(query.workspace_id.as_deref())?;
     Ok(OkBody(in_use(workspace).await?))
@@ -38,7 +38,7 @@ pub(super) async fn current(
 
 pub(super) async fn choose(
     State(host): State<Arc<DesktopHost>>,
-    Asked(query): Asked<ModelsQuery>,
+    RouteQuery(query): RouteQuery<ModelsQuery>,
     JsonBody(wanted): JsonBody<ModelChoiceBody>,
 ) -> RouteAnswer<CurrentModelBody> {
     let workspace = host.workspace_or_first(query.workspace_id.as_deref())?;

@@ -7,7 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use axum::extract::State;
 
-use super::answer::{Asked, JsonBody, OkBody, Placed, RouteAnswer};
+use super::answer::{JsonBody, OkBody, Placed, RouteAnswer, RouteQuery};
 use super::host::{DesktopHost, HostedWorkspace};
 use super::transcript::entry;
 use crate::domain::view::Lane;
@@ -57,7 +57,7 @@ pub(super) async fn create(
 
 pub(super) async fn list(
     State(host): State<Arc<DesktopHost>>,
-    Asked(query): Asked<SessionsQuery>,
+    RouteQuery(query): RouteQuery<SessionsQuery>,
 ) -> RouteAnswer<Vec<SessionBody>> {
     let workspaces = match query.workspace_id.as_deref() {
         Some(id) => vec![Arc::clone(host.workspace(id)?)],
@@ -93,7 +93,7 @@ pub(super) async fn delete(
 pub(super) async fn messages(
     State(host): State<Arc<DesktopHost>>,
     Placed(id): Placed<String>,
-    Asked(query): Asked<HistoryQuery>,
+    RouteQuery(query): RouteQuery<HistoryQuery>,
 ) -> RouteAnswer<HistoryBody> {
     let (workspace, _) = host.session(&id).await?;
     let params = ViewPageParams {

@@ -25,7 +25,7 @@ use crate::app::inbox::EditorEvent;
 use crate::domain::fact::NoticeLevel;
 use crate::protocol::Request;
 use crate::protocol::context::CONTEXT_PROVIDE;
-use crate::protocol::desktop::host_message::{DesktopState, HostMessage};
+use crate::protocol::desktop::host_message::{HostMessage, HostedState};
 use crate::protocol::desktop::refusal::DesktopRefusal;
 use crate::protocol::patch::{PatchListParams, PatchListResult};
 use crate::protocol::permission::{PermissionListParams, PermissionListResult};
@@ -218,7 +218,7 @@ impl SocketWriter {
             let wanted = patches.iter().filter(|patch| is_wanted(patch));
             wanted.map(|patch| patch.patch_id.clone()).collect()
         };
-        let state = DesktopState {
+        let state = HostedState {
             pending_patches: named(&|patch| waits(&patch.request_id)),
             applied_patches: named(&|patch| patch.is_applied()),
             pending_approvals: translator.pending.iter().cloned().collect(),

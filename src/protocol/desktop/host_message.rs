@@ -144,7 +144,7 @@ pub(crate) enum HostMessage {
     #[serde(rename = "session.state")]
     State {
         /// The state.
-        state: DesktopState,
+        state: HostedState,
     },
     /// A prompt of any client of the session (additive).
     #[serde(rename = "session.user_message")]
@@ -190,7 +190,7 @@ pub(crate) enum HostMessage {
 
 /// `state` of `session.state` (R002-77).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct DesktopState {
+pub(crate) struct HostedState {
     /// Patches that wait.
     pub pending_patches: Vec<String>,
     /// Patches that were applied.
