@@ -39,7 +39,7 @@ pub(super) async fn hear(
             "The handshake is done already; one is enough.",
         )),
         ClientMessage::UserMessage { message, context, message_id } => {
-            prompt(link, message, context, message_id).await?;
+            prompt(link, message, *context, message_id).await?;
             Ok(None)
         }
         ClientMessage::ContextUpdate { updates } => update(link, updates).map(|()| None),

@@ -32,7 +32,7 @@ pub(crate) enum ClientMessage {
         /// What is asked.
         message: String,
         /// What is in front of the user; `{}` where nothing is known.
-        context: UserContext,
+        context: Box<UserContext>,
         /// The client's own id of it: the same id again does nothing (additive).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message_id: Option<String>,

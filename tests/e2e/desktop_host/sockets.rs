@@ -83,9 +83,8 @@ fn r002_31_72_73_all_clients_of_a_session_hear_the_prompt_the_tokens_and_the_end
     let put_together: String = asking
         .heard
         .iter()
-        .filter_map(|message| {
-            (message["type"] == "assistant.token").then(|| message["token"].as_str().expect("text"))
-        })
+        .filter(|message| message["type"] == "assistant.token")
+        .map(|message| message["token"].as_str().expect("text"))
         .collect();
     assert_eq!(put_together, "Half of it, and the rest.");
 }

@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 use crate::domain::dialect::loose::Members;
 use crate::domain::event::EngineEvent;
 
-/// Capability of a host that runs allowed commands itself.
-const RUNS: &str = "server_runner";
+/// Capabilities of a host that runs allowed commands itself; the second is our own host's.
+const RUNS: [&str; 2] = ["server_runner", "host_runs_commands"];
 
-/// Capability of a host that makes allowed changes itself.
-const APPLIES: &str = "server_apply";
+/// Capabilities of a host that makes allowed changes itself; the second is our own host's.
+const APPLIES: [&str; 2] = ["server_apply", "host_applies_patches"];
 
 /// What a message means for the link.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,12 +94,12 @@ pub(crate) struct AskedCommand {
 impl HostHello {
     /// Whether the host runs allowed commands itself.
     pub(crate) fn runs(&self) -> bool {
-        self.capabilities.iter().any(|word| word == RUNS)
+        self.capabilities.iter().any(|word| RUNS.contains(&word.as_str()))
     }
 
     /// Whether the host makes allowed changes itself.
     pub(crate) fn applies(&self) -> bool {
-        self.capabilities.iter().any(|word| word == APPLIES)
+        self.capabilities.iter().any(|word| APPLIES.contains(&word.as_str()))
     }
 }
 
