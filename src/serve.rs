@@ -18,9 +18,10 @@ use tracing_subscriber::util::SubscriberInitExt;
 use crate::app::inbox::{ENGINE_BOUND, Event, Inbox, Reply};
 use crate::app::ports::{Ambient, Engine, EngineReport, Journal, Outbox, Secret, TurnScopes};
 use crate::app::{App, ClientId, Ports};
-use crate::cli::args::{
+use crate::cli::args::ServeOptions;
+use crate::cli::variables::{
     ENV_ANTHROPIC_KEY, ENV_API_TOKEN, ENV_API_URL, ENV_GEMINI_KEY, ENV_MODEL_TOKEN, ENV_OPENAI_KEY,
-    ServeOptions, TOKEN_VARIABLES,
+    TOKEN_VARIABLES,
 };
 use crate::domain::coded_error::CodedError;
 use crate::domain::policy::environment::AGENT_MARK;

@@ -13,6 +13,7 @@ mod keyboard;
 mod mode;
 mod patience;
 mod question;
+mod raw_message;
 mod turn;
 mod undo;
 

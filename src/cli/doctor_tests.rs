@@ -3,10 +3,10 @@
 use url::Url;
 
 use super::*;
-use crate::cli::args::ENV_API_TOKEN;
-use crate::cli::args::ENV_MODEL_TOKEN;
 use crate::cli::origin_check::token;
 use crate::cli::state_check::StateDir;
+use crate::cli::variables::ENV_API_TOKEN;
+use crate::cli::variables::ENV_MODEL_TOKEN;
 use crate::protocol::settings::ModelSetting;
 use crate::protocol::settings::Overrides;
 

@@ -8,11 +8,12 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::args::{LogsArgs, TOKEN_VARIABLES};
+use super::args::LogsArgs;
 use super::ask::refuse;
 use super::exit::Exit;
 use super::knowledge::Knowledge;
 use super::terminal::visible;
+use super::variables::TOKEN_VARIABLES;
 use crate::domain::policy::redact::Redactor;
 use crate::engine::acp::presets::keys_of_all;
 

@@ -35,6 +35,7 @@ mod simulate_help;
 mod standing_args;
 mod state_check;
 mod terminal;
+pub(crate) mod variables;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};

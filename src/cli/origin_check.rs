@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use url::Url;
 
-use super::args::{ENV_ANTHROPIC_KEY, ENV_API_TOKEN, ENV_GEMINI_KEY, ENV_MODEL_TOKEN, ENV_OPENAI_KEY};
 use super::check::Check;
 use super::knowledge::Knowledge;
 use super::proxy::{Proxies, masked};
+use super::variables::{ENV_ANTHROPIC_KEY, ENV_API_TOKEN, ENV_GEMINI_KEY, ENV_MODEL_TOKEN, ENV_OPENAI_KEY};
 use crate::domain::policy::token::{NoToken, token_in};
 use crate::protocol::settings::{EngineKind, Overrides};
 

@@ -6,12 +6,12 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use super::args::ENV_API_TOKEN;
 use super::exit::Exit;
 use super::simulate_args::{
     SimulateAcpArgs, SimulateArgs, SimulateBreadboardArgs, SimulateDesktopArgs, SimulatedDialect,
     SimulatedEngine,
 };
+use super::variables::ENV_API_TOKEN;
 use crate::simulate::acp;
 use crate::simulate::breadboard::{Faults, Script, Simulator, SimulatorOptions};
 use crate::simulate::desktop::{HostDialect, HostOptions, HostSimulator, Plot};

@@ -21,6 +21,7 @@ use super::again::Again;
 use super::hunk_review::HunkReview;
 use super::keyboard::Keyboard;
 use super::patience::{Due, Patience};
+use super::raw_message::{one_line, params_of};
 use crate::domain::approval::{Decision, Permission};
 use crate::domain::dialect::{Dialect, fact};
 use crate::domain::event::{Origin, SessionEvent};
@@ -572,37 +573,5 @@ fn is_word(fact: &Fact<'_>) -> bool {
         | Fact::TurnClosed(_) => true,
         Fact::Plan(plan) => !plan.standing,
         _ => false,
-    }
-}
-
-#[derive(serde::Deserialize)]
-struct HeardMessage<P> {
-    params: P,
-}
-
-fn params_of<P: serde::de::DeserializeOwned>(raw: &str) -> Result<P, ClientError> {
-    serde_json::from_str::<HeardMessage<P>>(raw).map(|message| message.params).map_err(|error| {
-        ClientError::Nonsense(format!("A notification of the server does not fit this version ({error})."))
-    })
-}
-
-/// The message as it came, on one line. Only a message that was laid out over several lines is written anew.
-fn one_line(raw: &str) -> String {
-    let raw = raw.trim();
-    if !raw.contains(['\n', '\r']) {
-        return raw.to_owned();
-    }
-    serde_json::from_str::<Value>(raw)
-        .map_or_else(|_| raw.replace(['\n', '\r'], " "), |value| value.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::one_line;
-
-    #[test]
-    fn a_message_laid_out_over_lines_becomes_one_line() {
-        assert_eq!(one_line("{\"a\": 1}"), "{\"a\": 1}");
-        assert_eq!(one_line("{\r\n  \"a\": 1\n}"), "{\"a\":1}");
     }
 }

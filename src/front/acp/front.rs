@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::OnceCell;
 
 use super::AcpServing;
-use super::message::{ClientMessage, RpcFault};
+use super::message::{AcpClientMessage, RpcFault};
 use super::root::{AcpRoot, OpenRoot, RootOptions};
 use super::session::AcpSession;
 use super::wire::{AcpWire, HiddenSecrets};
@@ -68,11 +68,11 @@ impl AcpFront {
     }
 
     /// One message of the client.
-    pub(super) async fn message(self: &Rc<Self>, message: ClientMessage) {
+    pub(super) async fn message(self: &Rc<Self>, message: AcpClientMessage) {
         match message {
-            ClientMessage::Answer { id, outcome } => self.wire.answered(&id, outcome),
-            ClientMessage::Notification { method, params } => self.notification(&method, &params),
-            ClientMessage::Request { id, method, params } => {
+            AcpClientMessage::Answer { id, outcome } => self.wire.answered(&id, outcome),
+            AcpClientMessage::Notification { method, params } => self.notification(&method, &params),
+            AcpClientMessage::Request { id, method, params } => {
                 if self.in_flight.get() >= IN_FLIGHT {
                     let sentence =
                         format!("{IN_FLIGHT} requests wait for their answers; wait for one of them.");

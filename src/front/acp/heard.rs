@@ -28,7 +28,7 @@ const PAGE: u64 = 500;
 
 /// A message of the loop, before its params are looked at.
 #[derive(Deserialize)]
-struct LoopMessage<'a> {
+struct HeardFromLoop<'a> {
     method: String,
     id: Option<String>,
     #[serde(borrow)]
@@ -47,7 +47,7 @@ impl AcpFront {
     }
 
     async fn heard(self: &Rc<Self>, open: &Rc<OpenRoot>, message: &[u8]) {
-        let Ok(message) = serde_json::from_slice::<LoopMessage<'_>>(message) else { return };
+        let Ok(message) = serde_json::from_slice::<HeardFromLoop<'_>>(message) else { return };
         let params = message.params.map_or("{}", RawValue::get);
         if let Some(id) = message.id {
             return self.asked_by_loop(open, id, &message.method, params);

@@ -19,7 +19,7 @@ const NOT_FOUND: i64 = -32002;
 
 /// A message.
 #[derive(Debug, PartialEq)]
-pub(super) enum ClientMessage {
+pub(super) enum AcpClientMessage {
     /// It asks.
     Request { id: RpcId, method: String, params: Map<String, Value> },
     /// It tells.
@@ -110,7 +110,7 @@ pub(super) const TRUST: &str =
 ///
 /// # Errors
 /// The error to answer with, and the id that it answers, as far as it can be told.
-pub(super) fn read(line: &[u8]) -> Result<ClientMessage, (RpcId, RpcFault)> {
+pub(super) fn read(line: &[u8]) -> Result<AcpClientMessage, (RpcId, RpcFault)> {
     let value: Value = serde_json::from_slice(line).map_err(|_| {
         (RpcId::null(), RpcFault::new(PARSE, "The line is no JSON; send one message a line."))
     })?;
@@ -134,8 +134,8 @@ pub(super) fn read(line: &[u8]) -> Result<ClientMessage, (RpcId, RpcFault)> {
                 }
             };
             Ok(match id {
-                Some(id) => ClientMessage::Request { id, method, params },
-                None => ClientMessage::Notification { method, params },
+                Some(id) => AcpClientMessage::Request { id, method, params },
+                None => AcpClientMessage::Notification { method, params },
             })
         }
         (Some(_), id) => wrong(id.unwrap_or_else(RpcId::null), "The method is no string."),
@@ -144,7 +144,7 @@ pub(super) fn read(line: &[u8]) -> Result<ClientMessage, (RpcId, RpcFault)> {
                 None | Some(Value::Null) => Ok(map.remove("result").unwrap_or_default()),
                 Some(error) => Err(fault_of(&error)),
             };
-            Ok(ClientMessage::Answer { id, outcome })
+            Ok(AcpClientMessage::Answer { id, outcome })
         }
         (None, id) => wrong(id.unwrap_or_else(RpcId::null), "The message has neither a method nor a result."),
     }
@@ -189,11 +189,11 @@ mod tests {
         let asked = read(br#"{"id":null,"method":"m"}"#).expect("is read");
         assert_eq!(
             asked,
-            ClientMessage::Request { id: RpcId::null(), method: "m".to_owned(), params: Map::new() }
+            AcpClientMessage::Request { id: RpcId::null(), method: "m".to_owned(), params: Map::new() }
         );
         let told = read(br#"{"method":"m","params":{}}"#).expect("is read");
-        assert_eq!(told, ClientMessage::Notification { method: "m".to_owned(), params: Map::new() });
+        assert_eq!(told, AcpClientMessage::Notification { method: "m".to_owned(), params: Map::new() });
         let answered = read(br#"{"id":3,"result":{"a":1}}"#).expect("is read");
-        assert_eq!(answered, ClientMessage::Answer { id: RpcId::number(3), outcome: Ok(json!({"a": 1})) });
+        assert_eq!(answered, AcpClientMessage::Answer { id: RpcId::number(3), outcome: Ok(json!({"a": 1})) });
     }
 }

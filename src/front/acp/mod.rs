@@ -28,7 +28,7 @@ use tokio::task::LocalSet;
 
 use self::front::AcpFront;
 use self::lines::{ClientLine, read_lines};
-use self::message::{ClientMessage, RpcFault};
+use self::message::{AcpClientMessage, RpcFault};
 use self::wire::{AcpWire, HiddenSecrets};
 use crate::app::inbox::Inbox;
 use crate::domain::dialect::acp::decode::RpcId;
@@ -112,7 +112,7 @@ pub(crate) fn refuse_inside_itself(out: File) -> ExitCode {
     runtime.block_on(async {
         while let Some(line) = lines.recv().await {
             let ClientLine::Whole(line) = line else { continue };
-            if let Ok(ClientMessage::Request { id, .. }) = message::read(&line) {
+            if let Ok(AcpClientMessage::Request { id, .. }) = message::read(&line) {
                 wire.answer(&id, &Err(RpcFault::request(INSIDE_ITSELF))).await;
             }
         }

@@ -24,14 +24,14 @@ pub(super) enum ToSocket {
 pub(super) struct HostedSession {
     pub id: String,
     pub workspace_id: String,
-    state: Mutex<HostedState>,
+    state: Mutex<StagedState>,
     /// How many messages came so far.
     pub came: watch::Sender<usize>,
 }
 
 /// What changes in it.
 #[derive(Default)]
-pub(super) struct HostedState {
+pub(super) struct StagedState {
     pub title: Option<String>,
     /// Prompts of the plot that were used.
     pub used: usize,
@@ -46,12 +46,12 @@ pub(super) struct HostedState {
 
 impl HostedSession {
     pub(super) fn new(id: String, workspace_id: String, title: Option<String>) -> Self {
-        let state = Mutex::new(HostedState { title, ..HostedState::default() });
+        let state = Mutex::new(StagedState { title, ..StagedState::default() });
         Self { id, workspace_id, state, came: watch::Sender::new(0) }
     }
 
     /// No code panics while it holds the lock, and a poisoned one still holds whole values.
-    pub(super) fn state(&self) -> MutexGuard<'_, HostedState> {
+    pub(super) fn state(&self) -> MutexGuard<'_, StagedState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -2077,6 +2077,10 @@ export type ApprovalsSetParams = {
   mode?: ApprovalMode | null;
   /** Where commands run. */
   runner?: CommandRunner | null;
+  /** Answers by what is done, all of them. */
+  classes?: { [key: string]: StandingAnswer } | null;
+  /** Answers by pattern, all of them. */
+  patterns?: StandingPattern[] | null;
 };
 
 /** Result of `bb/approvals/set`, and what `bb/permission/list` says beside the rules. */
