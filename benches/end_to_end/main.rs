@@ -32,10 +32,6 @@ mod through;
 
 use client::Program;
 
-/// Parts of the product run in this program, so it has the product's allocator.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 use length::Length;
 use table::{Slack, Table};
 
