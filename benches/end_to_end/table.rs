@@ -35,8 +35,10 @@ enum Asked {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slack {
     None,
-    /// On a machine that does other things too. A lasting loss of a third is no noise.
-    Third,
+    /// On a machine that does other things too, or of which nobody knows how fast its memory, loopback and scheduler are beside
+    /// its processor: the same build had 0.27 of the floor on one virtual machine and 0.12 to 0.21 on another, with the same
+    /// time of the processor for an event. What falls below two fifths there is no noise.
+    Shared,
 }
 
 impl Target {
@@ -61,7 +63,7 @@ impl Target {
             Asked::Exact(holds) => Some(holds),
             Asked::Ratio(ratio) => ratio.map(|ratio| match slack {
                 Slack::None => ratio >= 1.0,
-                Slack::Third => ratio * 3.0 >= 2.0,
+                Slack::Shared => ratio * 5.0 >= 2.0,
             }),
         }
     }

@@ -254,7 +254,7 @@ fn refusals_come_in_the_order_of_the_wire_and_change_nothing() {
     let session = agent_session(&mut server);
     let (ask, patch) = proposed(&mut server, &session);
     let (id, ids) = (&patch["patchId"], ids(&patch));
-    let accept = json!([{ "id": ids[0], "accepted": true }]);
+    let accept = json!([{ "id": ids[1], "accepted": true }]);
     let reject = json!([{ "id": ids[0], "accepted": false }]);
     // When and then
     for (params, code) in [
@@ -269,16 +269,16 @@ fn refusals_come_in_the_order_of_the_wire_and_change_nothing() {
         let refused = server.refused("bb/patch/decide", params.clone());
         assert_eq!(refused["data"]["code"], code, "{params}");
     }
-    server.notify("bb/workspaceTrust", json!({ "trusted": false }));
-    let refused = server.refused("bb/patch/decide", decide_hunks(&patch, &accept));
-    assert_eq!(refused["data"]["code"], "untrusted_workspace");
     assert_eq!(states(&mut server, &patch), json!(["pending", ["proposed", "proposed"]]));
-    // And what is rejected needs no trust, and cannot be allowed as a whole any more
+    // And what is rejected in part cannot be allowed as a whole any more
     server.ask("bb/patch/decide", decide_hunks(&patch, &reject));
-    server.notify("bb/workspaceTrust", json!({ "trusted": true }));
     let whole = json!({ "sessionId": session, "requestId": ask["requestId"], "decision": "allow_once" });
     assert_eq!(server.refused("bb/approvePermission", whole)["data"]["code"], "conflict");
     assert_eq!(states(&mut server, &patch), json!(["pending", ["rejected", "proposed"]]));
+    // And nothing is accepted without trust, whose end also ends the agent, a little later
+    server.notify("bb/workspaceTrust", json!({ "trusted": false }));
+    let refused = server.refused("bb/patch/decide", decide_hunks(&patch, &accept));
+    assert_eq!(refused["data"]["code"], "untrusted_workspace");
 }
 
 #[test]
