@@ -374,7 +374,10 @@ async fn c5_no_token_and_nothing_of_ours_is_in_the_environment_of_an_agent_or_it
     // Then all three processes have what is theirs and nothing else
     assert_eq!(said.lines().filter(|line| *line == "HARMLESS=seen").count(), 3, "{said}");
     assert_eq!(said.lines().filter(|line| *line == "OPENAI_API_KEY=given").count(), 3, "{said}");
-    assert!(!said.contains("t0ken") && !said.contains("BREADBOARD_"), "{said}");
+    assert!(!said.contains("t0ken"), "{said}");
+    // Of ours there is the mark alone by which our own program knows that an agent of ours started it
+    let ours: Vec<&str> = said.lines().filter(|line| line.starts_with("BREADBOARD_")).collect();
+    assert_eq!(ours, ["BREADBOARD_INSIDE_AGENT=1"; 3], "{said}");
 }
 
 #[tokio::test]
