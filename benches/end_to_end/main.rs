@@ -6,8 +6,8 @@
 //!                                                      # ingest, http, latency, large, reopen, slope, tabs
 //!     cargo bench --bench end_to_end -- --short --check --slack   # as CI does
 //!
-//! `--short` measures less of each group. With `--slack` a figure that is a ratio or a limit of time may be two fifths of
-//! its target; counts and limits in MiB have no slack. With `--check` a group that misses a target is measured once more, which is said, and its second
+//! `--short` measures less of each group. With `--slack` a figure that is a ratio or a limit of time may be three tenths
+//! of its target; counts and limits in MiB have no slack. With `--check` a group that misses a target is measured once more, which is said, and its second
 //! figures count.
 //!
 //! Absolute figures depend on the machine and what else it does; the targets are ratios taken in one run wherever that is

@@ -18,10 +18,13 @@ const ANSWERS = {
   "qwen-code": { allow: "Allow", deny: "Reject" },
 };
 
+const SESSION_IN_FRONT = ".tab.active button[role=tab]";
+
 export default async function agents(stage) {
   const { view, editor, page, folder, work, command, say } = stage;
   const model = await Model.start();
   const engines = {};
+  let former;
   for (const name of process.env.E2E_AGENTS.split(" ")) {
     const place = path.join(work, "agents", name);
     await mkdir(place, { recursive: true });
@@ -30,6 +33,7 @@ export default async function agents(stage) {
   }
   try {
     await command("View: Close All Editors");
+    former = await view.locator(SESSION_IN_FRONT).getAttribute("aria-label");
     await writeFile(path.join(folder, "hello.txt"), BEFORE);
     await editor.machine({ "breadboard.agents": engines });
     await stage.reloadWindow();
@@ -50,6 +54,9 @@ export default async function agents(stage) {
     await stage.reloadWindow();
     await view.locator(".banner", { hasText: "server is starting" }).waitFor({ state: "detached" });
   }
+  // The next chapter finds the session in front that the one before left there, and not one of an agent that is gone.
+  await view.locator(".tab").getByRole("tab", { name: former, exact: true }).click();
+  await view.locator(SESSION_IN_FRONT).and(view.getByRole("tab", { name: former, exact: true })).waitFor();
 }
 
 /** What is denied is not done. A turn that ends behind one answer has asked once. */
