@@ -33,6 +33,7 @@ mod create_spec;
 mod delivery;
 mod desktop_access;
 mod desktop_asks;
+mod desktop_both_ends;
 mod desktop_breaks;
 mod desktop_desk;
 mod desktop_host;
