@@ -48,11 +48,11 @@ pub(super) async fn hear(
             give(link, given).await.map(|()| None)
         }
         ClientMessage::PatchApplyResult { patch_id, .. } => Err(unsupported(
-            "This host writes an accepted patch itself, so nobody waits for this result; `session.state` says what was applied.",
+            "This host writes an accepted patch itself, so nobody waits for this result; the state of the session tells what was applied.",
         )
         .with("patch_id", patch_id)),
         ClientMessage::CommandResult { command_id, .. } => Err(unsupported(
-            "This host runs an allowed command itself, so nobody waits for this result; `tool.execute` says how it ended.",
+            "This host runs an allowed command itself, so nobody waits for this result; the end of its tool call tells how it went.",
         )
         .with("command_id", command_id)),
         ClientMessage::Cancel { .. } => {
