@@ -1,9 +1,10 @@
-//! The example of an answer in README.md: what it quotes stands where it says, and the picture shows the same.
+//! The pages for people: the example of an answer in README.md quotes what stands where it says, the picture shows the same, and every
+//! link of every page leads to a file.
 //!
 //! The example is made by `python3 docs/picture.py <program>`; a complaint here means that it must be made anew.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const MADE_BY: &str =
     "make the example anew: cargo build && python3 docs/picture.py target/debug/breadboard-ls";
@@ -28,6 +29,30 @@ fn the_picture_shows_the_lines_of_the_example() {
         .filter(|line| !picture.contains(&format!(">{line}<")) && !line.is_empty())
         .collect();
     assert!(missing.is_empty(), "{missing:#?}\n{MADE_BY}");
+}
+
+#[test]
+fn every_link_of_a_page_leads_to_a_file() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut pages = Vec::new();
+    collect_pages(root, &mut pages);
+    assert!(pages.len() > 20, "only {} pages were found", pages.len());
+    let broken: Vec<String> = pages
+        .iter()
+        .flat_map(|page| {
+            let text = fs::read_to_string(page).unwrap();
+            let folder = page.parent().unwrap();
+            let missing = targets(&text).filter(|target| !folder.join(target).exists());
+            missing.map(|target| format!("{}: {target}", page.display())).collect::<Vec<_>>()
+        })
+        .collect();
+    assert_eq!(broken, Vec::<String>::new());
+}
+
+#[test]
+fn links_within_the_checkout_are_told_from_others() {
+    let text = "[a](b.md#c) ![d](e/f.png) [g](https://h) [i](#j) [k](mailto:l) `[m](n.md)`\n```\n[o](p.md)\n```\n<img src=\"q.png\">";
+    assert_eq!(targets(text).collect::<Vec<_>>(), ["b.md", "e/f.png", "q.png"]);
 }
 
 #[test]
@@ -69,6 +94,34 @@ struct Quoted {
 fn read(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The Markdown files of the checkout, without what was installed or built in it; those in `src` are pieces of PROTOCOL.md.
+fn collect_pages(folder: &Path, pages: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy();
+        if path.is_dir() {
+            if !name.starts_with('.') && !["node_modules", "target", "fixtures", "src"].contains(&&*name) {
+                collect_pages(&path, pages);
+            }
+        } else if name.ends_with(".md") {
+            pages.push(path);
+        }
+    }
+}
+
+/// The files that a page links to, as it names them; code is passed over.
+fn targets(text: &str) -> impl Iterator<Item = &str> {
+    let prose = text.split("```").step_by(2).flat_map(|text| text.split('`').step_by(2));
+    prose
+        .flat_map(|text| {
+            let links = text.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+            let pictures = text.split("src=\"").skip(1).filter_map(|rest| rest.split_once('"'));
+            links.chain(pictures).map(|(target, _)| target)
+        })
+        .filter(|target| !target.starts_with('#') && !target.contains(':'))
+        .map(|target| target.split_once('#').map_or(target, |(file, _)| file))
 }
 
 /// The question is asked in `src`.
