@@ -15,7 +15,7 @@ impl App {
         if kind == self.settings.engine.kind {
             return self.engine.as_deref().map_err(Clone::clone);
         }
-        match (kind, &self.agents) {
+        match (kind, &self.agents.beside) {
             (EngineKind::Acp, Some(agents)) => Ok(agents.as_ref()),
             _ => Err(CodedError::new(
                 ErrorCode::Unsupported,
@@ -46,7 +46,7 @@ impl App {
 
     /// Every engine that there is.
     pub(super) fn engines(&self) -> impl Iterator<Item = &dyn Engine> {
-        self.engine.iter().chain(self.agents.iter()).map(|engine| &**engine)
+        self.engine.iter().chain(self.agents.beside.iter()).map(|engine| &**engine)
     }
 
     /// Hands a call to the engine of a session, or answers with the reason why there is none.

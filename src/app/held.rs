@@ -3,6 +3,7 @@
 //! Owns what the loop believes of them. Never opens a stream itself: the engine's adapter does, and reports; what it
 //! reports of the stream is in `link`.
 
+use super::client::ClientId;
 use super::inbox::Reply;
 use super::live::{LinkState, Live, UseOfStream};
 use super::on_request::turn_end;
@@ -98,19 +99,7 @@ impl App {
         let client = wish.client.filter(|client| self.clients.get(*client).is_some());
         match reply {
             SessionReply::Client(reply) => {
-                let sent = attached.and_then(|()| match (client, wish.task) {
-                    (Some(client), Some(text)) => {
-                        let prompt = SendMessageParams {
-                            session_id: session_id.clone(),
-                            text,
-                            attachment_ids: None,
-                            message_id: None,
-                            context: None,
-                        };
-                        self.send_message(client, prompt).map(drop)
-                    }
-                    (None, _) | (_, None) => Ok(()),
-                });
+                let sent = attached.and_then(|()| self.send_task(client, &session_id, wish.task));
                 reply.settle(sent.map(|()| SessionResult { session_id }));
             }
             SessionReply::Spec { prompt, reply } => match client {
@@ -130,6 +119,24 @@ impl App {
             // Taken above.
             SessionReply::Tab { .. } => {}
         }
+    }
+
+    /// The first prompt of a new session, where there is one and somebody to hear the answer.
+    fn send_task(
+        &mut self,
+        client: Option<ClientId>,
+        session_id: &str,
+        task: Option<String>,
+    ) -> Result<(), CodedError> {
+        let (Some(client), Some(text)) = (client, task) else { return Ok(()) };
+        let prompt = SendMessageParams {
+            session_id: session_id.to_owned(),
+            text,
+            attachment_ids: None,
+            message_id: None,
+            context: None,
+        };
+        self.send_message(client, prompt).map(drop)
     }
 
     /// A session of the engine, unless it is known. It is written once it is used.

@@ -85,7 +85,7 @@ impl App {
         if let Some(open) = unopened.agents
             && self.settings.engine.kind != EngineKind::Acp
         {
-            self.agents = Some(open(&self.settings));
+            self.agents.beside = Some(open(&self.settings));
         }
         for engine in self.engines() {
             engine.call(EngineCall::SetFolders(self.workspace.folders.clone()));

@@ -85,6 +85,15 @@ pub(super) struct Workspace {
     pub(super) opener: Option<ClientId>,
 }
 
+/// Agents, as engines of their own.
+#[derive(Default)]
+pub(super) struct AgentEngines {
+    /// Those beside an engine of another kind.
+    pub(super) beside: Option<Box<dyn Engine>>,
+    /// Those that were used since the start, by name: one process each.
+    pub(super) processes: BTreeMap<String, AgentProcess>,
+}
+
 /// How events are batched.
 pub(super) struct Batching {
     /// By the settings.
@@ -112,10 +121,7 @@ pub struct App {
     pub(super) unopened: Option<Unopened>,
     pub(super) journal: Option<Box<dyn Journal>>,
     pub(super) engine: Result<Box<dyn Engine>, CodedError>,
-    /// Agents beside an engine of another kind.
-    pub(super) agents: Option<Box<dyn Engine>>,
-    /// The agents that were used since the start, by name: one process each.
-    pub(super) agent_processes: BTreeMap<String, AgentProcess>,
+    pub(super) agents: AgentEngines,
     /// Whether the engine answers; `None` for one that needs no connection.
     pub(super) connectivity: Option<Connectivity>,
     /// What this window knows of leases.
@@ -165,8 +171,7 @@ impl App {
             }),
             journal: None,
             engine: Err(CodedError::internal()),
-            agents: None,
-            agent_processes: BTreeMap::new(),
+            agents: AgentEngines::default(),
             connectivity: None,
             leases: Leases::default(),
             batching: Batching { set: settings.delivery, in_force: settings.delivery },

@@ -124,14 +124,7 @@ impl Intake {
             let _ = database.run(|connection| intake.empty(connection));
         }
         if (begins_anew || stand.identity.is_none()) && !intake.is_named(database, place, identity) {
-            // It stays as it is, and the next start tries again. What it holds is not shown, so numbers are given anew.
-            warnings.push(format!(
-                "{} could not be made; the last events before a kill may be lost. Make room in the state directory and restart.",
-                place.front.display()
-            ));
-            intake.front = None;
-            intake.passed_over = true;
-            new_epoch = Some(intake.renew(database, &[], &Loss::default()).epoch);
+            new_epoch = Some(intake.without_named_front(database, place, warnings));
         }
         OpenedStore { intake, new_epoch }
     }
@@ -149,6 +142,23 @@ impl Intake {
         self.commits = stand.commits;
         self.forgotten = forgotten;
         Ok((stand, front::find(place.front).map_err(|error| error.to_string())?))
+    }
+
+    /// The front could not be given its name. It stays as it is, and the next start tries again. What it holds is not shown, so
+    /// numbers are given anew: gives the new epoch.
+    fn without_named_front(
+        &mut self,
+        database: &mut Database,
+        place: FrontFiles<'_>,
+        warnings: &mut Vec<String>,
+    ) -> String {
+        warnings.push(format!(
+            "{} could not be made; the last events before a kill may be lost. Make room in the state directory and restart.",
+            place.front.display()
+        ));
+        self.front = None;
+        self.passed_over = true;
+        self.renew(database, &[], &Loss::default()).epoch
     }
 
     /// The journal works on without a front. What that holds is not known here, so numbers may be given anew.

@@ -71,7 +71,7 @@ impl App {
             self.clients.iter().for_each(|(_, client)| client.outbox.hide(token));
             self.files.hide(&self.redactor);
         }
-        if let Some(agents) = &self.agents {
+        if let Some(agents) = &self.agents.beside {
             agents.call(EngineCall::SetToken { scope: params.scope, token: token.clone() });
         }
         let engine = self.engine.as_ref().map_err(Clone::clone)?;

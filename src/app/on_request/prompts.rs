@@ -215,20 +215,7 @@ impl App {
         self.clients.prompters.turn_begins(session_id, by);
         self.clients.scopes_changed = true;
         self.tab_turn_begins(session_id, turn, &prompt.message_id);
-        let mut payload = Map::new();
-        payload.insert("messageId".to_owned(), prompt.message_id.clone().into());
-        payload.insert("text".to_owned(), prompt.text.clone().into());
-        if !prompt.attachment_ids.is_empty() {
-            payload.insert("attachmentIds".to_owned(), json!(prompt.attachment_ids));
-        }
-        if let Ok(session) = self.known(session_id) {
-            let (engine, model) = self.answerer_of(&session.record);
-            payload.insert("engine".to_owned(), engine.into());
-            payload.extend(model.map(|model| ("model".to_owned(), model.into())));
-        }
-        if self.dialect_of(session_id) == Dialect::Acp {
-            payload.insert("folders".to_owned(), json!(self.folders_told(session_id)));
-        }
+        let mut payload = self.prompt_told(session_id, &prompt);
         let wanted = self.context_wanted(by, Some(session_id), &prompt.text, prompt.context.as_ref());
         if wanted.is_some() {
             payload.insert("hasContext".to_owned(), true.into());
@@ -254,6 +241,25 @@ impl App {
                 self.start_at_engine(session_id, begun, looked_at);
             }
         }
+    }
+
+    /// What the event of a prompt says: its words, and who answers it.
+    fn prompt_told(&self, session_id: &str, prompt: &QueuedPrompt) -> Map<String, Value> {
+        let mut payload = Map::new();
+        payload.insert("messageId".to_owned(), prompt.message_id.clone().into());
+        payload.insert("text".to_owned(), prompt.text.clone().into());
+        if !prompt.attachment_ids.is_empty() {
+            payload.insert("attachmentIds".to_owned(), json!(prompt.attachment_ids));
+        }
+        if let Ok(session) = self.known(session_id) {
+            let (engine, model) = self.answerer_of(&session.record);
+            payload.insert("engine".to_owned(), engine.into());
+            payload.extend(model.map(|model| ("model".to_owned(), model.into())));
+        }
+        if self.dialect_of(session_id) == Dialect::Acp {
+            payload.insert("folders".to_owned(), json!(self.folders_told(session_id)));
+        }
+        payload
     }
 
     /// All that a turn begins with is there: it is in the journal, behind what its engine has not been told yet.

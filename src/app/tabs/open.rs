@@ -21,35 +21,13 @@ impl App {
         check_uuid("tabId", &params.tab_id)?;
         let tab_id = params.tab_id;
         let epoch = self.tab_epoch();
-        if let Ok(tab) = self.tabs.get(&tab_id) {
-            let shown = tab.record.session_id.as_ref().or(tab.record.ended.as_ref());
-            if params.session_id.is_some_and(|wanted| shown != Some(&wanted)) {
-                return Err(CodedError::new(
-                    ErrorCode::Conflict,
-                    "This tab shows another session; open a new tab for this one.",
-                ));
-            }
-            let (index, attached) = (tab.window.index(), tab.attached);
-            if !attached {
-                self.show_tab(&tab_id, None);
-            } else if tab.error.is_some() {
-                self.make_session_of(&tab_id)?;
-            }
+        if self.tabs.get(&tab_id).is_ok() {
+            let index = self.open_again(&tab_id, params.session_id)?;
             return Ok(TabOpenResult { tab_id, epoch, index });
         }
         if let Some(session_id) = &params.session_id {
             self.load(session_id)?;
-            match self.tabs.tab_of(client, session_id) {
-                Some(other) if self.tabs.get(&other)?.attached => {
-                    return Err(CodedError::new(
-                        ErrorCode::Conflict,
-                        "Another tab shows this session; use that one, or close it first.",
-                    ));
-                }
-                // Its view is gone, and its session goes on in this one.
-                Some(other) => drop(self.drop_tab(&other)),
-                None => {}
-            }
+            self.take_from_other_tab(client, session_id)?;
         }
         self.make_room()?;
         self.tabs.tabs.insert(tab_id.clone(), Tab::new(client, &tab_id, params.agent));
@@ -76,6 +54,41 @@ impl App {
         }
         self.keep_tab(&tab_id);
         Ok(TabOpenResult { tab_id, epoch, index: 0 })
+    }
+
+    /// A tab that is there already, opened once more: its view comes back, and what failed is tried again. Gives the index of its
+    /// last message.
+    fn open_again(&mut self, tab_id: &str, wanted: Option<String>) -> Result<u64, CodedError> {
+        let tab = self.tabs.get(tab_id)?;
+        let shown = tab.record.session_id.as_ref().or(tab.record.ended.as_ref());
+        if wanted.is_some_and(|wanted| shown != Some(&wanted)) {
+            return Err(CodedError::new(
+                ErrorCode::Conflict,
+                "This tab shows another session; open a new tab for this one.",
+            ));
+        }
+        let index = tab.window.index();
+        if !tab.attached {
+            self.show_tab(tab_id, None);
+        } else if tab.error.is_some() {
+            self.make_session_of(tab_id)?;
+        }
+        Ok(index)
+    }
+
+    /// A session has one tab of a client. One whose view is gone gives it up.
+    fn take_from_other_tab(&mut self, client: ClientId, session_id: &str) -> Result<(), CodedError> {
+        match self.tabs.tab_of(client, session_id) {
+            Some(other) if self.tabs.get(&other)?.attached => Err(CodedError::new(
+                ErrorCode::Conflict,
+                "Another tab shows this session; use that one, or close it first.",
+            )),
+            Some(other) => {
+                self.drop_tab(&other);
+                Ok(())
+            }
+            None => Ok(()),
+        }
     }
 
     fn make_room(&mut self) -> Result<(), CodedError> {

@@ -247,6 +247,11 @@ impl AskTurn {
                 prompt = Some(self.prompt(question)?);
             }
         }
+        self.close()
+    }
+
+    /// What follows the last turn: what it made, why the session ends where it does, and the advice.
+    fn close(&mut self) -> Result<(), AskEnded> {
         self.hear_what_was_made()?;
         if self.failed_at_engine {
             self.hear_the_end()?;

@@ -46,29 +46,13 @@ pub(super) fn connect(
 ) -> HttpAnswer {
     let id = asked.parameter("from_id").or_else(|| asked.header("last-event-id").map(str::to_owned));
     let replay = asked.parameter("replay").is_some_and(|word| truthy(&word));
-    let limit = match asked.parameter("limit").map(|word| word.parse::<usize>()) {
-        Some(Err(_)) => {
-            let input = json!(asked.parameter("limit"));
-            return answer::unprocessable(
-                "int_parsing",
-                &["query", "limit"],
-                "Input should be a valid integer",
-                input,
-            );
-        }
-        Some(Ok(limit)) => Some(limit),
-        None => None,
+    let Ok(limit) = asked.parameter("limit").map(|word| word.parse::<usize>()).transpose() else {
+        let input = json!(asked.parameter("limit"));
+        let place = ["query", "limit"];
+        return answer::unprocessable("int_parsing", &place, "Input should be a valid integer", input);
     };
     let Some(session) = session else {
-        // Without an id the engine finds out too late: the headers are out, the body is empty, the connection closes.
-        if id.is_some() || engine.options.pr40 {
-            return answer::no_session();
-        }
-        let mut empty = answer::bytes(200, "text/event-stream; charset=utf-8", "");
-        if let Ok(close) = "close".parse() {
-            empty.headers_mut().insert("connection", close);
-        }
-        return empty;
+        return if id.is_some() || engine.options.pr40 { answer::no_session() } else { empty_stream() };
     };
     let wish = match id {
         Some(id) => LogStart::After { id, limit },
@@ -107,6 +91,16 @@ pub(super) fn connect(
         response.headers_mut().insert("content-type", kind);
     }
     response
+}
+
+/// Where no id was asked for, the engine finds out too late that there is no such session: the headers are out, the body is
+/// empty, the connection closes.
+fn empty_stream() -> HttpAnswer {
+    let mut empty = answer::bytes(200, "text/event-stream; charset=utf-8", "");
+    if let Ok(close) = "close".parse() {
+        empty.headers_mut().insert("connection", close);
+    }
+    empty
 }
 
 /// What the framework takes for true.
