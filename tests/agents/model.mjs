@@ -87,7 +87,8 @@ export class Model {
     const replies = said.slice(at).filter(({ role }, index, all) => role === 'assistant' && all[index - 1]?.role !== 'assistant');
     const round = replies.length;
     this.asked.push(`${name}#${round}`);
-    return replyOf(name, round, cwd, offered);
+    const reply = replyOf(name, round, cwd, offered);
+    return reply.tells ? { pieces: [said[at].text.slice(0, said[at].text.indexOf('SCENARIO:')).trim()] } : reply;
   }
 
   /** Lets every waiting stream go on. */

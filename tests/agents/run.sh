@@ -112,8 +112,8 @@ stories() {
 }
 
 run_elizacp() { stories elizacp agents/scenario.test.mjs; }
-run_opencode() { stories opencode agents/scenario.test.mjs agents/ask.test.mjs; }
-run_codex-acp() { stories codex-acp agents/ask.test.mjs; }
+run_opencode() { stories opencode agents/scenario.test.mjs agents/ask.test.mjs agents/hunks.test.mjs; }
+run_codex-acp() { stories codex-acp agents/ask.test.mjs agents/hunks.test.mjs; }
 run_claude-agent-acp() { stories claude-agent-acp agents/ask.test.mjs; }
 run_qwen-code() { stories qwen-code agents/ask.test.mjs; }
 

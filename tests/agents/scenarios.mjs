@@ -11,6 +11,11 @@ const run = (command) => ({ run: command });
 export const LONG = 150;
 const long = (word) => Array.from({ length: LONG }, (_, at) => `${word} line ${at + 1} of many`).join('\n');
 
+/** The long text with another line 10 and another line 140. */
+function twoPlaces() {
+  return long('old').replace('old line 10 of', 'new line 10 of').replace('old line 140 of', 'new line 140 of');
+}
+
 /**
  * Replies by the word behind `SCENARIO:` in the last prompt, one for each round of the turn: the first, then the one after
  * the results of its tools, and so on. Files are named below the folder that the prompt names with `in <folder>`.
@@ -35,6 +40,14 @@ export const SCENARIOS = {
     calls(edit('long.txt', long('old'), long('new'))),
     text('All of it ', 'was changed.'),
   ],
+  // Two places of one file, in one edit.
+  hunks: [
+    calls(read('long.txt')),
+    calls(edit('long.txt', long('old'), twoPlaces())),
+    text('It went ', 'on.'),
+  ],
+  // It says what its prompt told it beside the user's words.
+  told: [{ tells: true }],
   // Where it stands in the file is not at its beginning.
   middle: [
     calls(read('long.txt')),
