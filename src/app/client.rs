@@ -123,6 +123,7 @@ impl Client {
                 // It saves no document for us, so nothing comes back.
                 drop(self.ask(method, &params, pending));
             }
+            plain.leaves();
             self.hears = Hears { events: true, view: true, tabs: true };
         }
     }

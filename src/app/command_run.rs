@@ -30,7 +30,7 @@ impl App {
         call_id: Option<String>,
         reply: Reply<CommandRan>,
     ) {
-        let bounds = self.settings.commands;
+        let bounds = self.settings.commands.clone();
         let terminal = self.able(session_id, |client| client.abilities.terminal_run);
         match terminal.filter(|_| bounds.runner == CommandRunner::LocalTerminal) {
             Some(client) => {

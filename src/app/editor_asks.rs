@@ -188,6 +188,35 @@ impl Client {
         }
     }
 
+    /// A turn is stopped: what it edits is not waited for any more, so that what it wrote before can be taken back.
+    fn cancel_edits_of(&mut self, session_id: &str) {
+        let is_edit = |pending: &mut PendingAsk| match pending {
+            PendingAsk::EditApplied(edit) | PendingAsk::EditSaved(edit) => edit.session_id == session_id,
+            PendingAsk::SavedFirst(_)
+            | PendingAsk::Plain(_)
+            | PendingAsk::Registered
+            | PendingAsk::Configuration
+            | PendingAsk::ProgressCreated { .. }
+            | PendingAsk::ContextProvided { .. }
+            | PendingAsk::TerminalRan { .. } => false,
+        };
+        let ids: Vec<String> =
+            self.asks.iter_mut().filter_map(|(id, pending)| is_edit(pending).then(|| id.clone())).collect();
+        for id in ids {
+            match self.asks.remove(&id) {
+                Some(PendingAsk::EditApplied(edit)) => edit.reply.refuse(CodedError::new(
+                    ErrorCode::Conflict,
+                    "The turn was stopped before the editor said whether it made the edit; look at the file.",
+                )),
+                Some(PendingAsk::EditSaved(edit)) => edit.unsaved(),
+                Some(_) | None => {}
+            }
+            if !self.push(wire_out::notification("$/cancelRequest", &json!({ "id": id }))) {
+                tracing::debug!(id, "a cancellation did not fit into the outbox");
+            }
+        }
+    }
+
     /// The client left: what waits for it is told. What nobody but the loop can tell comes back.
     pub(super) fn withdraw_asks(&mut self) -> Vec<SaveFirst> {
         let later = self.plain.iter_mut().flat_map(|plain| plain.take_later()).map(|(.., pending)| pending);
@@ -201,6 +230,13 @@ impl App {
     pub(super) fn cancel_abandoned(&mut self) {
         for (_, client) in self.clients.iter_mut() {
             client.cancel_abandoned();
+        }
+    }
+
+    /// A turn of our own agent is stopped: what it edits is not waited for any more.
+    pub(super) fn cancel_edits_of(&mut self, session_id: &str) {
+        for (_, client) in self.clients.iter_mut() {
+            client.cancel_edits_of(session_id);
         }
     }
 

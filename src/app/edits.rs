@@ -37,12 +37,26 @@ pub(super) struct EditDone {
     pub(super) text: String,
     /// Its hash.
     pub(super) applied_hash: String,
+    /// Hash of what it replaces.
+    pub(super) base_hash: Option<String>,
     /// Nothing of the file was unsaved before.
     pub(super) was_clean: bool,
     pub(super) reply: Reply<Applied>,
 }
 
 impl EditDone {
+    fn of(
+        session_id: &str,
+        (client, uri): (ClientId, String),
+        edit: EditUnderWay,
+        reply: Reply<Applied>,
+    ) -> Self {
+        let EditUnderWay { root, path, base_hash, text } = edit;
+        let applied_hash = content_hash(text.as_bytes());
+        let session_id = session_id.to_owned();
+        Self { session_id, client, uri, root, path, text, applied_hash, base_hash, was_clean: false, reply }
+    }
+
     /// The editor will never say more: what it did stands there, as far as anybody knows unsaved.
     pub(super) fn unsaved(self) {
         self.reply.answer(Applied { applied_hash: self.applied_hash, saved: false });
@@ -159,10 +173,18 @@ impl App {
                 self.takes_edits(*client, self.now_us()) && other.text == document.text
             };
             let Some((client, uri, _)) = open.iter().find(takes).cloned() else {
-                return reply.refuse(CodedError::new(
+                let why = CodedError::new(
                     ErrorCode::Conflict,
                     "The file is open in an editor that cannot take edits; save and close it, then try again.",
-                ));
+                );
+                let offers = |(client, _, other): &&(ClientId, String, Arc<OpenDocument>)| {
+                    self.is_plain(*client) && other.text == document.text
+                };
+                let Some((client, uri, _)) = open.iter().find(offers).cloned() else {
+                    return reply.refuse(why);
+                };
+                let edit = EditUnderWay { root, path, base_hash, text };
+                return self.edit_not_made(EditDone::of(session_id, (client, uri), edit, reply), why);
             };
             let step = EditStep::Open { base_hash: content_hash(now.as_bytes()) };
             return self.read_base(session_id, (client, uri), (root, path, text), step, reply);
@@ -194,17 +216,12 @@ impl App {
         step: EditStep,
         reply: Reply<Applied>,
     ) {
-        let done = EditDone {
-            session_id: session_id.to_owned(),
-            client,
-            uri,
-            root: root.clone(),
-            path: path.clone(),
-            applied_hash: content_hash(text.as_bytes()),
-            text,
-            was_clean: false,
-            reply,
+        let base_hash = match &step {
+            EditStep::Closed { base_hash } | EditStep::Open { base_hash } => Some(base_hash.clone()),
+            EditStep::Stands { .. } => None,
         };
+        let edit = EditUnderWay { root: root.clone(), path: path.clone(), base_hash, text };
+        let done = EditDone::of(session_id, (client, uri), edit, reply);
         let buffers = self.buffers_of_turn(session_id);
         self.files.submit(FileJob::Read { root, path, edit: Box::new(EditBase { done, step }) }, buffers);
     }
@@ -290,10 +307,11 @@ impl App {
             Ok(answer) => answer.get("failureReason").and_then(Value::as_str),
             Err(error) => error.get("message").and_then(Value::as_str),
         };
-        done.reply.refuse(CodedError::new(
+        let why = CodedError::new(
             ErrorCode::Conflict,
             format!("The editor did not apply the edit: {}.", why.unwrap_or("no reason given")),
-        ));
+        );
+        self.edit_not_made(done, why);
     }
 
     pub(super) fn uri_of(&self, root: Option<&str>, path: &str) -> Option<String> {

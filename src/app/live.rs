@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::context_update::ToldContext;
+use super::edit_made::DecidedEdit;
 use super::ports::{EngineCursor, LedgerRow, ResumedLink, StepChange, TabRow};
 use super::record::Ask;
 use crate::domain::approval::AskRoot;
@@ -53,6 +54,8 @@ pub(super) struct Live {
     pub record_changed: bool,
     /// Asks that wait.
     pub asks: BTreeMap<String, Ask>,
+    /// Edits that were allowed, for whoever decided on them and waits for what comes of it.
+    pub awaited_edits: Vec<DecidedEdit>,
     /// The folder of what was allowed last: what is done now is done there or not at all.
     pub allowed_root: Option<AskRoot>,
     /// When asks expire, in microseconds of the loop's clock, each with its id.

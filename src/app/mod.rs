@@ -13,6 +13,7 @@ mod context;
 mod context_update;
 mod deliver;
 mod diffs;
+mod edit_made;
 mod editor_asks;
 mod edits;
 mod engines;

@@ -24,6 +24,9 @@ impl App {
     /// tabs wait for it.
     pub(super) fn client_gone(&mut self, id: ClientId) {
         let Some(mut client) = self.clients.remove(id) else { return };
+        if let Some(plain) = client.plain.take() {
+            plain.leaves();
+        }
         for unsaved in client.withdraw_asks() {
             self.not_saved(&unsaved);
         }

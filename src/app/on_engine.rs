@@ -31,6 +31,9 @@ impl App {
                 self.turn_over(&session_id, turn, failure, cancelled)
             }
             EngineReport::Stepped { session_id, turn, step } => self.stepped(&session_id, turn, step),
+            EngineReport::EditMade { session_id, request_id, made } => {
+                self.edit_made(&session_id, &request_id, &made);
+            }
             EngineReport::Wants { session_id, want } => self.wanted(&session_id, want),
             EngineReport::Connectivity(reach) => self.reached(reach),
             EngineReport::SessionMade { wish, outcome, reply } => self.session_made(wish, outcome, reply),

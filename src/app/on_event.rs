@@ -215,6 +215,7 @@ impl App {
             FileJobDone::Patch(done) => self.patch_job_done(done),
             FileJobDone::Paths { wanted, paths } => self.paths_found(*wanted, paths),
             FileJobDone::Turn(done) => self.turn_job_done(done),
+            FileJobDone::UndoCame { client, outcome } => self.undo_came(client, outcome),
             FileJobDone::TurnWritten { revert, named, index, outcome } => {
                 self.revert_written(revert, named, index, outcome);
             }

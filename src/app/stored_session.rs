@@ -66,6 +66,7 @@ impl StoredSession {
             tabs: Vec::new(),
             record_changed: false,
             asks: self.asks,
+            awaited_edits: Vec::new(),
             allowed_root: None,
             told_context: None,
             held: Vec::new(),

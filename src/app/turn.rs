@@ -226,6 +226,11 @@ impl TurnState {
         matches!(self, Self::Sending(turn) | Self::Unconfirmed(turn) if turn.echo == Echo::Passed)
     }
 
+    /// Whether the turn that is open was told to stop.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.turn().is_some_and(|turn| turn.stop != Stop::No)
+    }
+
     /// The open turn is being stopped. The user's word counts for more than the server's.
     pub(super) fn stops(&mut self, by: Stop) {
         let Some(turn) = self.turn_mut() else { return };

@@ -20,6 +20,7 @@ use super::proxy::Proxies;
 use super::session_trial::{SessionTrial, session, trial};
 use super::state_check::{look, state};
 use super::terminal::{Terminal, visible};
+use crate::process::can_confine;
 use crate::protocol::request::{ConnectionStatus, InitResult};
 use crate::protocol::settings::EngineKind;
 use crate::protocol::version::{SERVER_VERSION, WIRE_VERSION};
@@ -107,6 +108,7 @@ fn examine(
     checks.extend(
         visit.warnings.into_iter().map(|text| Check { advice: None, ..Check::warn("journal", text, "") }),
     );
+    checks.push(commands());
     checks.push(on_path(&agents));
     checks.push(proxy(&proxies));
     checks.push(Check::ok("terminal", seen(terminal)));
@@ -316,6 +318,21 @@ fn missing(chosen: &Result<KnownAgent, String>) -> Option<Check> {
         None => "install it, or give another --agent or --engine acp:\"<command line>\"".to_owned(),
     };
     Some(Check::fail("engine", found, advice))
+}
+
+/// Whether commands that the server runs can be confined to the workspace.
+fn commands() -> Check {
+    match can_confine() {
+        true => Check::ok(
+            "commands",
+            "what the server runs can be confined to the workspace, temporary files, caches and toolchains",
+        ),
+        false => Check::warn(
+            "commands",
+            "this system cannot confine commands: what the server runs sees all files of yours",
+            "run commands in the terminal of the editor, or the server in a container; Linux 5.19 and newer can confine them",
+        ),
+    }
 }
 
 /// None is needed, so none is no fault.

@@ -5,7 +5,7 @@
 use clap::Args;
 
 use crate::domain::policy::standing::{ApprovalMode, StandingAnswer, StandingPattern};
-use crate::protocol::standing::{CommandRunner, StandingOverrides};
+use crate::protocol::standing::{CommandConfinement, CommandRunner, StandingOverrides};
 
 /// Environment variable with the mode of approvals.
 pub(crate) const ENV_APPROVALS: &str = "BREADBOARD_APPROVALS";
@@ -24,6 +24,22 @@ pub(crate) struct StandingArgs {
     /// within bounds) [default: local_terminal].
     #[arg(long, value_name = "WHERE", value_parser = RunnerArg::read)]
     pub run_commands: Option<CommandRunner>,
+    /// Which files the commands see and change that the server runs: workspace (the folder, temporary files, caches and toolchains;
+    /// on Linux), or off (all files of yours) [default: workspace].
+    #[arg(long, value_name = "WHICH", value_parser = ConfinementArg::read)]
+    pub confine_commands: Option<CommandConfinement>,
+}
+
+struct ConfinementArg;
+
+impl ConfinementArg {
+    fn read(text: &str) -> Result<CommandConfinement, String> {
+        match text {
+            "workspace" => Ok(CommandConfinement::Workspace),
+            "off" => Ok(CommandConfinement::Off),
+            _ => Err("there are workspace and off".to_owned()),
+        }
+    }
 }
 
 struct RunnerArg;
@@ -64,6 +80,7 @@ impl StandingArgs {
             mode: said.or(listed).or(from_env),
             patterns: always.chain(never).collect(),
             runner: self.run_commands,
+            confinement: self.confine_commands,
         }
     }
 
@@ -75,7 +92,11 @@ impl StandingArgs {
             CommandRunner::LocalTerminal => "--run-commands=local_terminal".to_owned(),
             CommandRunner::ServerRunner => "--run-commands=server_runner".to_owned(),
         });
-        allow.chain(deny).chain(runner).collect()
+        let confinement = self.confine_commands.map(|confinement| match confinement {
+            CommandConfinement::Workspace => "--confine-commands=workspace".to_owned(),
+            CommandConfinement::Off => "--confine-commands=off".to_owned(),
+        });
+        allow.chain(deny).chain(runner).chain(confinement).collect()
     }
 }
 
@@ -89,6 +110,7 @@ mod tests {
             allow: allow.iter().map(|word| (*word).to_owned()).collect(),
             deny: deny.iter().map(|word| (*word).to_owned()).collect(),
             run_commands: None,
+            confine_commands: None,
         };
         let row = |pattern: &str, answer| StandingPattern { pattern: pattern.to_owned(), answer };
         let edits = |_: &str| Some("edits".to_owned());
@@ -105,6 +127,7 @@ mod tests {
                     row("git push", StandingAnswer::Never)
                 ],
                 runner: None,
+                confinement: None,
             }
         );
         assert_eq!(args(&["make", "reads"], &[]).overrides(|_| None).mode, Some(ApprovalMode::Reads));

@@ -169,6 +169,9 @@ fn read_options(value: &Value) -> (InitializationOptions, Vec<String>) {
             timeout_seconds: one(&commands, "timeoutSeconds", "commands.timeoutSeconds", &mut warnings),
             cpu_seconds: one(&commands, "cpuSeconds", "commands.cpuSeconds", &mut warnings),
             memory_mebibytes: one(&commands, "memoryMebibytes", "commands.memoryMebibytes", &mut warnings),
+            confinement: one(&commands, "confinement", "commands.confinement", &mut warnings),
+            reads: one(&commands, "reads", "commands.reads", &mut warnings),
+            writes: one(&commands, "writes", "commands.writes", &mut warnings),
         }
     });
     let options = InitializationOptions {

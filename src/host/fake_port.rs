@@ -11,6 +11,7 @@ use url::Url;
 use super::ports::{
     Answer, FileOperation, PortError, PortFuture, Ran, Root, TurnPort, WorkspaceView, Written,
 };
+use crate::domain::approval::MadeEdit;
 use crate::domain::dialect::desktop::message::{ServerMessage, SessionState};
 use crate::domain::edits::text::content_hash;
 use crate::domain::steps::TurnStep;
@@ -24,6 +25,8 @@ pub(crate) enum User {
     Stops,
     /// Takes trust back, then allows.
     Distrusts,
+    /// Allows, and stops the turn while the first file is written.
+    StopsAtWrite,
 }
 
 /// One written text: root, path, base hash, text.
@@ -38,6 +41,8 @@ pub(crate) struct FakePort {
     pub(crate) steps: Mutex<Vec<TurnStep>>,
     pub(crate) writes: Mutex<Vec<Write>>,
     pub(crate) operations: Mutex<Vec<(String, Option<String>, FileOperation)>>,
+    /// What came of edits that were allowed.
+    pub(crate) made: Mutex<Vec<MadeEdit>>,
     pub(crate) commands: Mutex<Vec<(String, String)>>,
     /// Paths that no text or operation is taken for once each was named so often.
     pub(crate) refuses: Mutex<BTreeMap<String, usize>>,
@@ -61,6 +66,7 @@ impl FakePort {
             steps: Mutex::default(),
             writes: Mutex::default(),
             operations: Mutex::default(),
+            made: Mutex::default(),
             commands: Mutex::default(),
             refuses: Mutex::default(),
             stop_after_tokens: None,
@@ -150,7 +156,7 @@ impl TurnPort for FakePort {
     fn answer(&self, _request_id: &str) -> PortFuture<'_, Answer> {
         Box::pin(async move {
             match self.user {
-                User::Allows => Answer::Allowed,
+                User::Allows | User::StopsAtWrite => Answer::Allowed,
                 User::Denies => Answer::Denied,
                 User::Distrusts => {
                     self.view.lock().unwrap().trusted = false;
@@ -174,7 +180,13 @@ impl TurnPort for FakePort {
         let hash = content_hash(text.as_bytes());
         let taken = self.takes(&path);
         self.writes.lock().unwrap().push((root, path, base_hash, text));
-        Box::pin(async move { taken.map(|()| Written { hash: Some(hash), saved: true }) })
+        Box::pin(async move {
+            if self.user == User::StopsAtWrite {
+                self.stop.send_replace(true);
+                tokio::task::yield_now().await;
+            }
+            taken.map(|()| Written { hash: Some(hash), saved: true })
+        })
     }
 
     fn change_file(
@@ -187,6 +199,10 @@ impl TurnPort for FakePort {
         let taken = self.takes(&path);
         self.operations.lock().unwrap().push((path, base_hash, operation));
         Box::pin(async move { taken.map(|()| Written { hash: None, saved: true }) })
+    }
+
+    fn edit_made(&self, _request_id: &str, made: MadeEdit) -> PortFuture<'_, ()> {
+        Box::pin(async move { self.made.lock().unwrap().push(made) })
     }
 
     fn run_command(

@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use crate::domain::approval::MadeEdit;
 use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::domain::edits::overlay::Overlay;
 use crate::domain::steps::TurnStep;
@@ -122,6 +123,8 @@ pub(crate) trait TurnPort: Send + Sync {
         base_hash: Option<String>,
         operation: FileOperation,
     ) -> PortFuture<'_, Result<Written, PortError>>;
+    /// Tells what came of the files of an edit that was allowed as a whole.
+    fn edit_made(&self, request_id: &str, made: MadeEdit) -> PortFuture<'_, ()>;
     /// Runs a command.
     fn run_command(
         &self,
@@ -200,6 +203,9 @@ pub(crate) trait CodeSearch: Send + Sync {
         name: &str,
         cancel: &AtomicBool,
     ) -> Result<Option<SymbolFound>, String>;
+    /// The definitions whose names fit, best first, at most `most`.
+    fn symbols(&self, view: &WorkspaceView, name: &str, most: usize, cancel: &AtomicBool)
+    -> Vec<SymbolFound>;
     /// The files that have to do with this one, at most `most` of each kind.
     fn related(
         &self,

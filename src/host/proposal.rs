@@ -15,6 +15,7 @@ pub(crate) use super::wished_file::{ProposalRefusal, ProposedChange};
 use super::wished_file::{WishedChange, WishedFile};
 use super::written_files::{self, ChangeMade};
 pub(crate) use super::written_files::{AppliedFile, StuckChange};
+use crate::domain::approval::{MadeEnd, MadeFile};
 use crate::domain::dialect::desktop::message::{PatchProposed, RiskLevel, ServerMessage};
 use crate::domain::edits::text::content_hash;
 use crate::domain::steps::EffectAsked;
@@ -64,7 +65,11 @@ pub(crate) async fn propose(
     }
     let view = port.workspace();
     if !view.trusted {
-        return Err(ProposalRefusal::untrusted());
+        let refusal = ProposalRefusal::untrusted();
+        if let Some(before) = &before {
+            port.edit_made(&before.request_id, Err(refusal.message.clone())).await;
+        }
+        return Err(refusal);
     }
     let Proposal { files, rationale, acceptance_criteria } = proposal;
     let shown = before.as_ref().map(|before| before.effect.clone());
@@ -77,7 +82,16 @@ pub(crate) async fn propose(
             (made, _) => made,
         }
     })
-    .await?;
+    .await;
+    let wished = match (wished, &before) {
+        (Ok(wished), _) => wished,
+        (Err(refusal), None) => return Err(refusal),
+        // It was allowed, and is not what it was.
+        (Err(refusal), Some(before)) => {
+            port.edit_made(&before.request_id, Err(refusal.message.clone())).await;
+            return Err(refusal);
+        }
+    };
     let effect = effect(&wished);
     let request_id = match before {
         Some(before) => before.request_id,
@@ -95,15 +109,71 @@ pub(crate) async fn propose(
             }
         }
     };
+    let names: Vec<FileName> = wished.iter().map(FileName::of).collect();
+    let outcome = write_allowed(voice, wished, &request_id).await;
+    let made = match &outcome {
+        Ok(outcome) => Ok(names.into_iter().map(|name| name.with_end(outcome)).collect()),
+        Err(refusal) => Err(refusal.message.clone()),
+    };
+    port.edit_made(&request_id, made).await;
+    outcome
+}
+
+/// Writes what was allowed. A stop waits until that is done and told.
+async fn write_allowed(
+    voice: &mut TurnOutput<'_>,
+    wished: Vec<WishedFile>,
+    request_id: &str,
+) -> Result<Outcome, ProposalRefusal> {
     // Trust may have gone while the question was open.
-    if !port.workspace().trusted {
+    if !voice.port().workspace().trusted {
         return Err(ProposalRefusal::untrusted());
     }
-    voice.step_performing(&request_id).await;
+    voice.step_performing(request_id).await;
+    voice.writing().await;
     Ok(match written_files::write(voice, wished).await? {
         ChangeMade::Whole { files, warnings } => Outcome::Applied { files, warnings },
         ChangeMade::InPart(stuck) => Outcome::Stuck(stuck),
     })
+}
+
+/// A file of a change, as whoever keeps the edit knows it.
+struct FileName {
+    root: Option<String>,
+    path: String,
+    shown: String,
+}
+
+impl FileName {
+    fn of(file: &WishedFile) -> Self {
+        let path = match &file.wish {
+            WishedChange::Rename { to, .. } => to.clone(),
+            WishedChange::Text(_) | WishedChange::Delete => file.base.path.clone(),
+        };
+        Self { root: file.base.root.clone(), path, shown: file.shown().to_owned() }
+    }
+
+    /// With what came of it.
+    fn with_end(self, outcome: &Outcome) -> MadeFile {
+        let Self { root, path, shown } = self;
+        let is_it = |file: &&AppliedFile| file.path == shown;
+        let left = |why: String| MadeEnd::Left { why };
+        let end = match outcome {
+            Outcome::Applied { files, .. } => match files.iter().find(is_it) {
+                Some(file) => MadeEnd::Made { hash: file.hash.clone() },
+                None => left("It was not reached.".to_owned()),
+            },
+            Outcome::Stuck(StuckChange { at, standing, .. }) => {
+                match standing.iter().find(|(file, _)| file.path == shown) {
+                    Some((file, why)) => MadeEnd::Stands { hash: file.hash.clone(), why: why.clone() },
+                    None if at.0 == shown => left(at.1.message.clone()),
+                    None => left(format!("{} could not be changed, so this file holds what it held.", at.0)),
+                }
+            }
+            Outcome::Denied | Outcome::InPart(_) => left("It was not allowed.".to_owned()),
+        };
+        MadeFile { root, path, end }
+    }
 }
 
 /// Files that can be decided on together.

@@ -3,6 +3,8 @@
 //! Owns the loop, its bounds and its end. Every turn ends with exactly one `assistant.message_final` or `server.error`,
 //! stopped or not. Never touches the world but through `TurnPort`.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value, json};
 
 use super::models::{Call, Conversation, Delta, Finished, ModelError};
@@ -30,6 +32,9 @@ const ANSWER_LIMIT: usize = 1 << 20;
 /// Bytes of reasoning in one reply.
 const REASONING_LIMIT: usize = 1 << 20;
 
+/// How long a stop waits for a change that is being written, so that it is made whole or not at all.
+const WRITE_TIME: Duration = Duration::from_secs(10);
+
 /// How a turn ended by itself.
 enum ReplyEnd {
     /// With its answer.
@@ -44,12 +49,18 @@ pub(crate) async fn run(port: &dyn TurnPort, request: TurnRequest) {
         Some(goes_on) => TurnOutput::going_on(port, &goes_on.from),
         None => TurnOutput::new(port),
     };
+    let write = voice.write();
+    let stopped = async {
+        port.stopped().await;
+        // What it waits for beyond that, such as an editor that does not answer, stays undone.
+        let _ = tokio::time::timeout(WRITE_TIME, write.lock()).await;
+    };
     let end = {
         let drive = drive(&mut voice, request);
         tokio::pin!(drive);
         tokio::select! {
             biased;
-            () = port.stopped() => None,
+            () = stopped => None,
             end = &mut drive => Some(end),
         }
     };

@@ -4,8 +4,10 @@
 //! decides what to say.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::models::Finished;
 use super::ports::TurnPort;
@@ -33,13 +35,20 @@ struct OutputRecord {
 pub(crate) struct TurnOutput<'a> {
     port: &'a dyn TurnPort,
     record: OutputRecord,
+    /// Held while an allowed change is written and until that is told: a stop waits for it, so that none is made in part.
+    write: Arc<Mutex<()>>,
+    writing: Option<OwnedMutexGuard<()>>,
 }
 
 impl<'a> TurnOutput<'a> {
     /// A turn that has said nothing yet.
     pub(crate) fn new(port: &'a dyn TurnPort) -> Self {
         let state = SessionState { current_step: 1, total_steps: 1, ..SessionState::default() };
-        Self { port, record: OutputRecord { state, ..OutputRecord::default() } }
+        Self::with(port, OutputRecord { state, ..OutputRecord::default() })
+    }
+
+    fn with(port: &'a dyn TurnPort, record: OutputRecord) -> Self {
+        Self { port, record, write: Arc::default(), writing: None }
     }
 
     /// A turn that an earlier process began, as it stood when it asked.
@@ -59,7 +68,18 @@ impl<'a> TurnOutput<'a> {
                 ..SessionState::default()
             },
         };
-        Self { port, record }
+        Self::with(port, record)
+    }
+
+    /// What is held while a change is written.
+    pub(crate) fn write(&self) -> Arc<Mutex<()>> {
+        Arc::clone(&self.write)
+    }
+
+    /// An allowed change is written from here on, until its call ends.
+    pub(crate) async fn writing(&mut self) {
+        self.writing = None;
+        self.writing = Some(Arc::clone(&self.write).lock_owned().await);
     }
 
     /// The world of this turn.
@@ -223,6 +243,7 @@ impl<'a> TurnOutput<'a> {
         };
         self.say(execute(&call, status, result)).await;
         self.record.open.retain(|call| call.call_id != call_id);
+        self.writing = None;
     }
 
     /// The turn ends with its answer.

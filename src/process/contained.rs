@@ -17,7 +17,7 @@ use super::guardian::{self, AT_ONCE, Post};
 use super::hand_over::{self, Handles};
 use super::overseer::{Oversight, Prepared};
 use super::report::Report;
-use super::{Ending, Job, NotStarted, Streams};
+use super::{Confined, Ending, Job, NotStarted, Streams};
 
 /// Two small programs start and say that a third one did; more means that the machine stands still.
 const START: Duration = Duration::from_secs(10);
@@ -41,6 +41,7 @@ pub(crate) struct Contained {
     read: Vec<u8>,
     ended: Option<Ending>,
     rest: Rest,
+    confined: Confined,
 }
 
 /// What is left of the process and those below it.
@@ -100,19 +101,24 @@ impl Contained {
             heartbeat: prepared.heartbeat(),
             cgroup: prepared.cgroup(),
             locks: locks.iter().map(|lock| lock.as_fd()).collect(),
+            confinement: job.confinement.clone(),
         };
         hand_over::send(&ours, &handles)?;
         ours.set_nonblocking(true)?;
         let control = UnixStream::from_std(ours)?;
         let (oversight, guardian) = prepared.start(&mut Command::from(command))?;
         let (read, guardian) = (Vec::new(), Some(guardian));
-        Ok(Self { pid: 0, guardian, control, oversight, read, ended: None, rest: Rest::Runs })
+        let confined = Confined::NotWanted;
+        Ok(Self { pid: 0, guardian, control, oversight, read, ended: None, rest: Rest::Runs, confined })
     }
 
     async fn until_started(mut self) -> io::Result<Self> {
         loop {
             match self.next_report().await {
                 Some(Report::Guarded(pid)) => self.oversight.guarded_by(pid),
+                Some(Report::Confined(is)) => {
+                    self.confined = if is == 1 { Confined::Yes } else { Confined::Impossible };
+                }
                 Some(Report::Started(pid)) => {
                     self.pid = pid;
                     self.oversight.runs(pid);
@@ -141,6 +147,11 @@ impl Contained {
         }
     }
 
+    /// Whether it may see and change only what it was to.
+    pub(crate) fn confined(&self) -> Confined {
+        self.confined
+    }
+
     /// Its process id.
     pub(crate) fn pid(&self) -> i32 {
         self.pid
@@ -163,7 +174,9 @@ impl Contained {
             self.ended = match next {
                 Some(Report::Exited(code)) => Some(Ending { code: Some(code), signal: None }),
                 Some(Report::Killed(signal)) => Some(Ending { code: None, signal: Some(signal) }),
-                Some(Report::Guarded(_) | Report::Started(_) | Report::Failed(_)) => None,
+                Some(Report::Guarded(_) | Report::Confined(_) | Report::Started(_) | Report::Failed(_)) => {
+                    None
+                }
                 None => {
                     self.rest = Rest::Unguarded;
                     Some(self.without_guardians().await)

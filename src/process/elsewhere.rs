@@ -6,12 +6,13 @@ use std::process::Stdio;
 
 use tokio::process::{Child, Command};
 
-use super::{Ending, Job, NotStarted, Streams};
+use super::{Confined, Ending, Job, NotStarted, Streams};
 
 /// A running process. Dropped, it is killed.
 #[derive(Debug)]
 pub(crate) struct Contained {
     child: Child,
+    confined: Confined,
 }
 
 impl Contained {
@@ -36,7 +37,16 @@ impl Contained {
             .kill_on_drop(true)
             .spawn()
             .map_err(NotStarted::Failed)?;
-        Ok(Self { child })
+        let confined = match job.confinement {
+            Some(_) => Confined::Impossible,
+            None => Confined::NotWanted,
+        };
+        Ok(Self { child, confined })
+    }
+
+    /// Whether it may see and change only what it was to.
+    pub(crate) fn confined(&self) -> Confined {
+        self.confined
     }
 
     /// Waits until it has ended.

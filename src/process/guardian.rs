@@ -22,11 +22,14 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
+#[cfg(target_os = "linux")]
+use super::confine;
 use super::hand_over::{self, Handles};
 pub(crate) use super::heartbeat::Post;
 use super::heartbeat::{self, Heart};
 use super::report::Report;
 use super::{Streams, this_program, tree};
+use crate::domain::policy::confinement::Confinement;
 
 /// From the first word, TERM, to the last, KILL.
 const GRACE: Duration = Duration::from_millis(1_000);
@@ -62,7 +65,8 @@ pub(crate) fn guard(post: Post, program: OsString, args: Vec<OsString>) -> io::R
         let _ = set_parent_process_death_signal(Some(Signal::CONT));
     }
     // Whatever becomes of the server, its lock is held until this guardian has ended.
-    let Handles { streams, directory, heartbeat, cgroup, locks } = hand_over::receive(io::stdin())?;
+    let Handles { streams, directory, heartbeat, cgroup, locks, confinement } =
+        hand_over::receive(io::stdin())?;
     let heart = Heart::new(heartbeat);
     let cgroup = ProcessGroup::from_handle(cgroup);
     let started = match post {
@@ -73,6 +77,7 @@ pub(crate) fn guard(post: Post, program: OsString, args: Vec<OsString>) -> io::R
                 heartbeat: heart.pipe().as_fd(),
                 cgroup: cgroup.handle(),
                 locks: locks.iter().map(AsFd::as_fd).collect(),
+                confinement,
             };
             let started = start_inner(&handles, &program, &args);
             // Whoever reads their other ends must see them end with the program.
@@ -82,7 +87,8 @@ pub(crate) fn guard(post: Post, program: OsString, args: Vec<OsString>) -> io::R
         Post::Inner => {
             report(post, Report::Guarded(rustix::process::getpid().as_raw_pid()));
             cgroup.join();
-            start_program(streams, &directory, &program, &args).map(|child| (child, None))
+            start_program(streams, &directory, &program, &args, confinement.as_ref())
+                .map(|child| (child, None))
         }
     };
     let (child, inner) = match started {
@@ -109,28 +115,43 @@ fn start_program(
     directory: &OwnedFd,
     program: &OsString,
     args: &[OsString],
+    confinement: Option<&Confinement>,
 ) -> io::Result<Pid> {
+    #[cfg(target_os = "linux")]
+    let rules = confinement.map(confine::rules).transpose()?;
+    #[cfg(not(target_os = "linux"))]
+    let rules = confinement.map(|_| None::<()>);
+    if let Some(rules) = &rules {
+        report(Post::Inner, Report::Confined(i32::from(rules.is_some())));
+    }
     rustix::process::fchdir(directory)?;
     let [stdin, stdout, stderr] = streams;
     let mut command = Command::new(program);
     command.args(args).process_group(0).stdin(stdin).stdout(stdout).stderr(stderr);
     #[cfg(target_os = "linux")]
-    die_with_this_process(&mut command);
+    prepare(&mut command, rules.flatten());
     Ok(Pid::from_child(&command.spawn()?))
 }
 
 /// Once the guardian is gone, nobody would see what the program does; whatever it started is found by the outer guardian or by
-/// the server.
+/// the server. The rules come last: the program alone has them, and not the guardian.
 #[cfg(target_os = "linux")]
-fn die_with_this_process(command: &mut Command) {
+fn prepare(command: &mut Command, mut rules: Option<landlock::RulesetCreated>) {
     use rustix::process::{getpid, getppid, set_parent_process_death_signal};
     let parent = getpid();
     let before_exec = move || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
         // It may have died before the line above, and then no signal comes.
-        if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
+        if getppid() != Some(parent) {
+            return Err(Errno::SRCH.into());
+        }
+        match rules.take() {
+            Some(rules) => rules.restrict_self().map(drop).map_err(|_| Errno::PERM.into()),
+            None => Ok(()),
+        }
     };
-    // SAFETY: between `fork` and `exec` only two system calls are made: nothing is allocated, no lock is taken.
+    // SAFETY: a guardian has one thread until its program runs, so no lock is held by another; and between `fork` and `exec` only
+    // system calls are made.
     #[allow(unsafe_code)]
     unsafe {
         command.pre_exec(before_exec);

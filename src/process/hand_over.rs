@@ -13,12 +13,16 @@ use rustix::net::{
 };
 
 use super::Streams;
+use crate::domain::policy::confinement::Confinement;
 
 /// Locks that are handed over: of each loop that this process runs, one.
 pub(super) const LOCKS: usize = 8;
 
 /// Three streams, the directory, the heartbeat, the cgroup and the locks.
 const MOST: usize = 6 + LOCKS;
+
+/// Bytes of the lists of files, which follow: some hundred paths. They wait in the socket until the guardian has started.
+const LISTS: u32 = 64 * 1_024;
 
 /// In the one byte that goes along: whether a cgroup comes, and above that bit how many locks.
 const CGROUP: u8 = 1;
@@ -36,6 +40,8 @@ pub(super) struct Handles<S, H> {
     pub(super) cgroup: Option<H>,
     /// The locks of the server that must not be free before the last guardian has ended.
     pub(super) locks: Vec<H>,
+    /// The files that the program may see and change; `None`: all.
+    pub(super) confinement: Option<Confinement>,
 }
 
 /// Sends the handles; the receiver gets ends of its own.
@@ -53,7 +59,31 @@ pub(super) fn send(socket: impl AsFd, handles: &Handles<&Streams, BorrowedFd<'_>
     if !control.push(SendAncillaryMessage::ScmRights(&all)) {
         return Err(io::Error::other("the handles do not fit in a message"));
     }
-    sendmsg(socket, &[IoSlice::new(&[cgroup | locks])], &mut control, SendFlags::empty())?;
+    let lists = handles.confinement.as_ref().map(serde_json::to_vec).transpose().map_err(io::Error::other)?;
+    let lists = lists.unwrap_or_default();
+    let length = u32::try_from(lists.len()).ok().filter(|length| *length <= LISTS);
+    let length = length.ok_or_else(|| io::Error::other("there are too many places on the lists"))?;
+    sendmsg(&socket, &[IoSlice::new(&[cgroup | locks])], &mut control, SendFlags::empty())?;
+    write_all(&socket, &length.to_le_bytes())?;
+    write_all(&socket, &lists)
+}
+
+fn write_all(socket: &impl AsFd, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let written = rustix::io::write(socket, bytes)?;
+        bytes = bytes.get(written..).unwrap_or_default();
+    }
+    Ok(())
+}
+
+fn read_exact(socket: &impl AsFd, bytes: &mut [u8]) -> io::Result<()> {
+    let mut read = 0;
+    while read < bytes.len() {
+        match rustix::io::read(socket, &mut bytes[read..])? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            more => read += more,
+        }
+    }
     Ok(())
 }
 
@@ -66,7 +96,7 @@ pub(super) fn receive(socket: impl AsFd) -> io::Result<Handles<Streams, OwnedFd>
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
-    recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut control, flags)?;
+    recvmsg(&socket, &mut [IoSliceMut::new(&mut byte)], &mut control, flags)?;
     let mut received = Vec::new();
     for message in control.drain() {
         if let RecvAncillaryMessage::ScmRights(handles) = message {
@@ -77,6 +107,15 @@ pub(super) fn receive(socket: impl AsFd) -> io::Result<Handles<Streams, OwnedFd>
     for handle in &received {
         rustix::io::fcntl_setfd(handle, rustix::io::FdFlags::CLOEXEC)?;
     }
+    let mut length = [0; 4];
+    read_exact(&socket, &mut length)?;
+    let length = u32::from_le_bytes(length).min(LISTS);
+    let mut lists = vec![0; usize::try_from(length).map_err(io::Error::other)?];
+    read_exact(&socket, &mut lists)?;
+    let confinement = match lists.is_empty() {
+        true => None,
+        false => Some(serde_json::from_slice(&lists)?),
+    };
     let mut received = received.into_iter();
     let mut next = || received.next().ok_or_else(|| io::Error::other("a handle did not come"));
     Ok(Handles {
@@ -85,5 +124,6 @@ pub(super) fn receive(socket: impl AsFd) -> io::Result<Handles<Streams, OwnedFd>
         heartbeat: next()?,
         cgroup: if byte[0] & CGROUP == 0 { None } else { Some(next()?) },
         locks: (0..byte[0] / LOCK).map(|_| next()).collect::<io::Result<_>>()?,
+        confinement,
     })
 }

@@ -7,6 +7,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::Directory;
+use crate::domain::policy::confinement::Confinement;
 use crate::domain::policy::environment::may_inherit;
 
 /// One end of a pipe or a file, to be a stream of a program.
@@ -36,6 +37,20 @@ pub(crate) struct Job {
     pub guard: PathBuf,
     /// What holds it together beside its guardians.
     pub hold: Hold,
+    /// The files that it may see and change; `None`: all of the user's.
+    pub confinement: Option<Confinement>,
+}
+
+/// Whether a program that was to be confined is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Confined {
+    /// It was not to be.
+    #[default]
+    NotWanted,
+    /// It is.
+    Yes,
+    /// This system cannot.
+    Impossible,
 }
 
 /// What holds a tree of processes together.

@@ -11,6 +11,8 @@
 mod bounds;
 #[cfg(target_os = "linux")]
 mod cgroup;
+#[cfg(target_os = "linux")]
+mod confine;
 #[cfg(unix)]
 mod contained;
 mod directory;
@@ -44,6 +46,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub(crate) use bounds::ProcessBounds;
+#[cfg(target_os = "linux")]
+pub(crate) use confine::can_confine;
 #[cfg(unix)]
 pub(crate) use contained::Contained;
 pub(crate) use directory::Directory;
@@ -51,7 +55,7 @@ pub(crate) use directory::Directory;
 pub(crate) use elsewhere::Contained;
 #[cfg(unix)]
 pub(crate) use guardian::{Post, guard};
-pub(crate) use job::{Ending, Hold, Job, NotStarted, Stream, Streams};
+pub(crate) use job::{Confined, Ending, Hold, Job, NotStarted, Stream, Streams};
 #[cfg(unix)]
 pub(crate) use overseer::{adopt_orphans, end_the_unguarded};
 
@@ -69,6 +73,12 @@ pub(crate) fn share_lock(lock: OwnedFd) {
 #[cfg(unix)]
 fn shared_locks() -> Vec<Arc<OwnedFd>> {
     LOCKS.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Only Linux can.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn can_confine() -> bool {
+    false
 }
 
 /// This program as it was started, also when its file was replaced meanwhile.

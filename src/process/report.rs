@@ -7,6 +7,8 @@
 pub(super) enum Report {
     /// The inner guardian runs, under this process id.
     Guarded(i32),
+    /// Whether the program is confined, as it was to be: 1, or 0 where the system cannot.
+    Confined(i32),
     /// The program runs, under this process id.
     Started(i32),
     /// It could not be started: the system's number of the error.
@@ -22,6 +24,7 @@ impl Report {
     pub(super) fn line(self) -> String {
         let (word, number) = match self {
             Self::Guarded(pid) => ("guarded", pid),
+            Self::Confined(is) => ("confined", is),
             Self::Started(pid) => ("started", pid),
             Self::Failed(error) => ("failed", error),
             Self::Exited(code) => ("exited", code),
@@ -47,6 +50,7 @@ impl Report {
         let number = number.parse().ok()?;
         match word {
             "guarded" => Some(Self::Guarded(number)),
+            "confined" => Some(Self::Confined(number)),
             "started" => Some(Self::Started(number)),
             "failed" => Some(Self::Failed(number)),
             "exited" => Some(Self::Exited(number)),
@@ -62,8 +66,14 @@ mod tests {
 
     #[test]
     fn what_is_said_is_what_is_heard_however_it_is_cut() {
-        let all =
-            [Report::Guarded(6), Report::Started(7), Report::Failed(2), Report::Exited(0), Report::Killed(9)];
+        let all = [
+            Report::Guarded(6),
+            Report::Confined(1),
+            Report::Started(7),
+            Report::Failed(2),
+            Report::Exited(0),
+            Report::Killed(9),
+        ];
         let text: String =
             all.iter().map(|report| report.line()).collect::<String>() + "nonsense\nstarted x\n";
         let (mut read, mut heard) = (Vec::new(), Vec::new());

@@ -306,6 +306,7 @@ impl Settings {
         };
         let mut commands = CommandBounds::of(options.commands.as_ref());
         commands.runner = overrides.standing.runner.unwrap_or(commands.runner);
+        commands.confinement = overrides.standing.confinement.unwrap_or(commands.confinement);
         Self {
             standing: overrides.standing.over(options.approvals.as_ref()),
             commands,

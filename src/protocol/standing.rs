@@ -45,6 +45,27 @@ pub struct CommandsSetting {
     /// Mebibytes of memory that each of its processes may have; at least 64. Default 4096.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_mebibytes: Option<u64>,
+    /// Which files commands of the server see and change. Default: `workspace`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confinement: Option<CommandConfinement>,
+    /// Folders and files, absolute or with `~/` in front, that they read beside those of `workspace`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reads: Option<Vec<String>>,
+    /// Folders and files, likewise, that they read and write.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub writes: Option<Vec<String>>,
+}
+
+/// Which files commands of the server see and change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandConfinement {
+    /// They change the opened folders, temporary files and caches of builds, and read these, the system and toolchains: no other
+    /// file of the user, and no key. On Linux, where the kernel can; elsewhere it is said that they are not confined.
+    #[default]
+    Workspace,
+    /// All files of the user.
+    Off,
 }
 
 /// Where a command runs.
@@ -59,7 +80,7 @@ pub enum CommandRunner {
 }
 
 /// The runner and its bounds, with the defaults filled in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandBounds {
     /// Where.
     pub runner: CommandRunner,
@@ -69,6 +90,12 @@ pub struct CommandBounds {
     pub cpu_seconds: u64,
     /// Mebibytes of memory of each process.
     pub memory_mebibytes: u64,
+    /// Which files they see and change.
+    pub confinement: CommandConfinement,
+    /// What they read beside.
+    pub reads: Vec<String>,
+    /// What they write beside.
+    pub writes: Vec<String>,
 }
 
 /// A day: what runs longer is no command of a turn.
@@ -79,6 +106,8 @@ const TIMEOUT_SECONDS: u64 = 120;
 const CPU_SECONDS: u64 = 600;
 /// A linker of a large program fits; what eats more takes the machine with it.
 const MEMORY_MEBIBYTES: u64 = 4_096;
+/// Places that the user adds; each is opened for every command.
+const PLACES: usize = 64;
 /// Below this a shell may not start.
 const LEAST_MEBIBYTES: u64 = 64;
 
@@ -101,8 +130,18 @@ impl CommandBounds {
             memory_mebibytes: setting
                 .memory_mebibytes
                 .map_or(MEMORY_MEBIBYTES, |m| m.clamp(LEAST_MEBIBYTES, 1 << 24)),
+            confinement: setting.confinement.unwrap_or_default(),
+            reads: places(setting.reads),
+            writes: places(setting.writes),
         }
     }
+}
+
+/// As many as a person writes down.
+fn places(paths: Option<Vec<String>>) -> Vec<String> {
+    let mut paths = paths.unwrap_or_default();
+    paths.truncate(PLACES);
+    paths
 }
 
 /// What flags and environment state of it.
@@ -114,6 +153,8 @@ pub struct StandingOverrides {
     pub patterns: Vec<StandingPattern>,
     /// Where commands run.
     pub runner: Option<CommandRunner>,
+    /// Which files they see and change.
+    pub confinement: Option<CommandConfinement>,
 }
 
 impl StandingOverrides {
@@ -180,7 +221,10 @@ mod tests {
                 runner: CommandRunner::LocalTerminal,
                 timeout_seconds: 120,
                 cpu_seconds: 600,
-                memory_mebibytes: 4_096
+                memory_mebibytes: 4_096,
+                confinement: CommandConfinement::Workspace,
+                reads: Vec::new(),
+                writes: Vec::new(),
             }
         );
     }
@@ -198,6 +242,7 @@ mod tests {
             mode: Some(ApprovalMode::Reads),
             patterns: vec![listed.clone()],
             runner: None,
+            confinement: None,
         };
         let policy = flags.over(Some(&options));
         let never = StandingPattern { pattern: "git push *".to_owned(), answer: StandingAnswer::Never };
@@ -217,8 +262,12 @@ mod tests {
             cpu_seconds: Some(u64::MAX),
             memory_mebibytes: Some(1),
             runner: Some(CommandRunner::ServerRunner),
+            confinement: Some(CommandConfinement::Off),
+            reads: Some(vec!["/x".to_owned(); 100]),
+            writes: None,
         };
         let bounds = CommandBounds::of(Some(&wide));
+        assert_eq!((bounds.confinement, bounds.reads.len()), (CommandConfinement::Off, 64));
         assert_eq!((bounds.timeout_seconds, bounds.cpu_seconds, bounds.memory_mebibytes), (1, 86_400, 64));
         assert_eq!(bounds.runner, CommandRunner::ServerRunner);
     }

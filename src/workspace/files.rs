@@ -1,7 +1,10 @@
 //! `WorkspaceFiles`: the port's jobs, bounded, each on a thread that may wait for a disk.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -27,15 +30,16 @@ use super::write::write;
 use crate::app::Reply;
 use crate::app::inbox::{Answer, Folder};
 use crate::app::ports::{
-    Applied, CommandCall, CommandRan, ContextJob, FileJob, FileJobDone, Files, PatchJob, PatchJobDone,
-    PatchPlace, RealPlace, SpecFilesDone, SpecJob,
+    CommandCall, CommandRan, ContextJob, FileJob, FileJobDone, Files, PatchJob, PatchJobDone, PatchPlace,
+    RealPlace, SYMBOLS, SpecFilesDone, SpecJob, SymbolsWanted,
 };
 use crate::domain::approval::FolderIdentity;
 use crate::domain::coded_error::CodedError;
 use crate::domain::edits::overlay::Overlay;
+use crate::domain::policy::confinement::{CommandSurroundings, Confinement};
 use crate::domain::policy::redact::Redactor;
-use crate::host::ports::CodeSearch;
-use crate::protocol::standing::CommandBounds;
+use crate::host::ports::{CodeSearch, SymbolFound};
+use crate::protocol::standing::{CommandBounds, CommandConfinement};
 
 /// Jobs that wait for a thread. A client may ask for hundreds of files in one write; more means a flood or a dead disk:
 /// the next one is refused with `overloaded`.
@@ -44,6 +48,9 @@ pub(super) const WAITING: usize = 1_024;
 /// Jobs that look at files at the same time: enough to hide one slow file, few enough to leave the threads of the runtime
 /// to others.
 const WORKING: usize = 4;
+
+/// How long definitions are looked for while somebody types.
+const SYMBOLS_TIME: Duration = Duration::from_millis(250);
 
 /// Commands that run at the same time; more wait among the rest.
 const RUNNING: usize = 8;
@@ -108,6 +115,29 @@ impl WorkspaceFiles {
         self.runtime.spawn(async move {
             let found = context::gather(job, view, search).await;
             done(FileJobDone::Context(Box::new(found)));
+        });
+    }
+
+    /// Definitions for a completion. Whoever types waits no longer than that: the next keystroke asks again.
+    fn symbols(&self, waiting: OwnedSemaphorePermit, wanted: SymbolsWanted, overlay: Arc<Overlay>) {
+        let Some(search) = self.search.clone() else { return wanted.found(Vec::new()) };
+        let view = context::view(self.places().folders.clone(), overlay, false);
+        let cancel = Arc::new(AtomicBool::new(false));
+        let over = Arc::clone(&cancel);
+        self.runtime.spawn(async move {
+            tokio::time::sleep(SYMBOLS_TIME).await;
+            over.store(true, Ordering::Relaxed);
+        });
+        self.work(waiting, move || {
+            let found = match wanted.is_abandoned() {
+                true => Vec::new(),
+                false => search.symbols(&view, wanted.name(), SYMBOLS, &cancel),
+            };
+            let told = |symbol: SymbolFound| {
+                let SymbolFound { path, name, kind, start_line, .. } = symbol;
+                (name, format!("{kind} in {path}:{start_line}"))
+            };
+            wanted.found(found.into_iter().map(told).collect());
         });
     }
 
@@ -178,11 +208,11 @@ impl WorkspaceFiles {
         });
     }
 
-    /// Tells the loop what came of a write that may be an editor's turn.
-    fn when_written(
+    /// Tells the loop what came of something that may be an editor's turn, such as a write.
+    fn when_answered<T: Send + 'static>(
         &self,
-        answer: Answer<Applied>,
-        told: impl FnOnce(Result<Applied, CodedError>) -> FileJobDone + Send + 'static,
+        answer: Answer<T>,
+        told: impl FnOnce(Result<T, CodedError>) -> FileJobDone + Send + 'static,
     ) {
         let done = Arc::clone(&self.done);
         self.runtime.spawn(async move {
@@ -208,6 +238,8 @@ impl WorkspaceFiles {
         let CommandJob { command, cwd, call, bounds } = job;
         let live = call.map(|call| self.live(call));
         let (running, guard) = (Arc::clone(&self.running), self.guard.clone());
+        let environment: Vec<_> = std::env::vars_os().collect();
+        let confinement = confinement(&environment, &self.places(), &bounds);
         self.runtime.spawn(async move {
             let Ok(_place) = running.acquire_owned().await else { return };
             drop(waiting);
@@ -217,13 +249,12 @@ impl WorkspaceFiles {
             let directory = tokio::task::spawn_blocking(move || run::directory(&roots, &cwd)).await;
             let outcome = match directory {
                 Ok(Ok(directory)) => {
-                    let environment: Vec<_> = std::env::vars_os().collect();
                     run::run(
                         &command,
                         directory,
                         environment,
                         guard,
-                        Limits::of(&bounds),
+                        Limits { confinement, ..Limits::of(&bounds) },
                         || reply.is_abandoned(),
                         live,
                     )
@@ -274,7 +305,7 @@ impl WorkspaceFiles {
             PatchJob::Written { answer, write } => {
                 // It may be an editor's turn, for as long as that takes; one for each request that was answered.
                 drop(waiting);
-                self.when_written(answer, move |outcome| {
+                self.when_answered(answer, move |outcome| {
                     FileJobDone::Patch(PatchJobDone::Written { write, outcome })
                 });
             }
@@ -378,23 +409,50 @@ impl Files for WorkspaceFiles {
             FileJob::Paths { wanted } => {
                 self.work_for_the_loop(waiting, move || FileJobDone::Paths { wanted, paths: paths(&roots) });
             }
+            FileJob::Symbols(wanted) => self.symbols(waiting, *wanted, overlay),
             FileJob::DropArtifacts { folder } => self.work(waiting, move || drop_artifacts(&folder)),
             FileJob::Run { command, cwd, call, bounds, reply } => {
                 self.run(waiting, roots, CommandJob { command, cwd, call, bounds }, reply);
             }
             FileJob::TurnWritten { answer, revert, named, index } => {
                 drop(waiting);
-                self.when_written(answer, move |outcome| FileJobDone::TurnWritten {
+                self.when_answered(answer, move |outcome| FileJobDone::TurnWritten {
                     revert,
                     named,
                     index,
                     outcome,
                 });
             }
+            FileJob::UndoAwaited { client, answer } => {
+                drop(waiting);
+                self.when_answered(answer, move |outcome| FileJobDone::UndoCame { client, outcome });
+            }
             // Taken above: it waits for nothing here.
             FileJob::Turn(_) => {}
         }
     }
+}
+
+/// The files that commands see and change, as the user set it.
+fn confinement(
+    environment: &[(OsString, OsString)],
+    places: &FilePlaces,
+    bounds: &CommandBounds,
+) -> Option<Confinement> {
+    if bounds.confinement == CommandConfinement::Off {
+        return None;
+    }
+    let variable = |name: &str| {
+        let found = environment.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| PathBuf::from(value)).filter(|value| !value.as_os_str().is_empty())
+    };
+    Some(Confinement::of(&CommandSurroundings {
+        variable: &variable,
+        roots: places.folders.iter().filter_map(|folder| folder.path.clone()).collect(),
+        own: places.state_dir.iter().cloned().collect(),
+        reads: &bounds.reads,
+        writes: &bounds.writes,
+    }))
 }
 
 /// A command, and whose it is.

@@ -254,6 +254,7 @@ impl Repository {
             cwd: Directory::open(&self.directory).map_err(NotStarted::Failed)?,
             guard: this_program(),
             hold: Hold::Guardians,
+            confinement: None,
         };
         let (streams, (stdout, stderr)) = streams().map_err(NotStarted::Failed)?;
         Ok((Contained::spawn(&job, streams).await?, stdout, stderr))

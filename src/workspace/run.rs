@@ -19,13 +19,14 @@ use super::live_output::LiveOutput;
 use super::root::{Roots, cause, parse, refusal, short};
 use crate::app::ports::CommandRan;
 use crate::domain::coded_error::{CodedError, ErrorCode};
+use crate::domain::policy::confinement::Confinement;
 use crate::process::{
-    Contained, Directory, Ending, Hold, Job, NotStarted, ProcessBounds, Stream as End, Streams,
+    Confined, Contained, Directory, Ending, Hold, Job, NotStarted, ProcessBounds, Stream as End, Streams,
 };
 use crate::protocol::standing::CommandBounds;
 
 /// How long things may take, and what they may use.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Limits {
     /// The command.
     pub time: Duration,
@@ -33,6 +34,8 @@ pub(super) struct Limits {
     pub rest: Duration,
     /// Each of its processes.
     pub process: ProcessBounds,
+    /// The files that it sees and changes; `None`: all of the user's.
+    pub confinement: Option<Confinement>,
 }
 
 impl Limits {
@@ -45,6 +48,7 @@ impl Limits {
                 cpu_seconds: bounds.cpu_seconds,
                 memory_mebibytes: bounds.memory_mebibytes,
             },
+            confinement: None,
         }
     }
 }
@@ -81,7 +85,8 @@ pub(super) async fn run(
     }
     let (program, args) = limits.process.line(command);
     let inherited = environment.into_iter().collect();
-    let job = Job { program, args, inherited, env: Vec::new(), cwd: directory, guard, hold: Hold::Cgroup };
+    let (hold, confinement) = (Hold::Cgroup, limits.confinement);
+    let job = Job { program, args, inherited, env: Vec::new(), cwd: directory, guard, hold, confinement };
     let (streams, outputs) = streams().map_err(|error| refused(command, &NotStarted::Failed(error)))?;
     let started = Instant::now();
     let spawned = Contained::spawn(&job, streams).await;
@@ -100,11 +105,30 @@ pub(super) async fn run(
     };
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let rest = tokio::time::Instant::now() + limits.rest;
-    let (stdout, stderr) = (stdout.finish(rest).await, stderr.finish(rest).await);
+    let (stdout, mut stderr) = (stdout.finish(rest).await, stderr.finish(rest).await);
+    stderr.push_str(&about_confinement(process.confined(), exit_code(ending), &stdout, &stderr));
     live.iter().for_each(|live| live.end());
     // The next command finds nothing of this one.
     process.end_at_once().await;
     Ok(CommandRan { exit_code: exit_code(ending), stdout, stderr, duration_ms, timed_out })
+}
+
+/// What is told behind the output of a command: that it was not confined, or that it was where that may be why it failed.
+fn about_confinement(confined: Confined, code: i32, stdout: &str, stderr: &str) -> String {
+    let denied = ["ermission denied", "EACCES", "EPERM", "peration not permitted", "ead-only file system"];
+    let is_denied = || denied.iter().any(|word| stderr.contains(word) || stdout.contains(word));
+    let why = match confined {
+        Confined::Impossible => {
+            "This system cannot confine commands, so this one could read and change every file of the user."
+        }
+        Confined::Yes if code != 0 && is_denied() => {
+            "It ran confined: it could change only the workspace, temporary files and caches of builds, and could read no other \
+             file of the user and no key. Whoever wants more says so in the settings of commands."
+        }
+        Confined::Yes | Confined::NotWanted => return String::new(),
+    };
+    let gap = if stderr.is_empty() || stderr.ends_with('\n') { "" } else { "\n" };
+    format!("{gap}[{why}]\n")
 }
 
 enum CommandOutcome {
@@ -327,7 +351,7 @@ mod tests {
         let process = ProcessBounds { memory_mebibytes: 64, cpu_seconds: 1 };
         let small = Limits { process, ..limits() };
         let command = "dd if=/dev/zero of=/dev/null bs=200M count=1 2>&1; echo code $?; ulimit -d unlimited || echo kept";
-        let result = ran(command, root.path(), small).await.unwrap();
+        let result = ran(command, root.path(), small.clone()).await.unwrap();
         assert!(result.stdout.contains("code 1") && result.stdout.ends_with("kept\n"), "{result:?}");
         let result = ran("while :; do :; done", root.path(), small).await.unwrap();
         assert_eq!((result.exit_code, result.timed_out), (137, false), "{result:?}");
@@ -363,7 +387,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let limits = Limits { time: Duration::from_secs(1), ..limits() };
         let command = "echo $$; trap '' TERM; (trap '' TERM; while :; do sleep 600; done) & while :; do sleep 600; done";
-        let result = ran(command, root.path(), limits).await.unwrap();
+        let result = ran(command, root.path(), limits.clone()).await.unwrap();
         assert_eq!((result.exit_code, result.timed_out), (137, true));
         gone(&result.stdout).await;
         let polite =

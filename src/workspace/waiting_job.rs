@@ -27,10 +27,12 @@ pub(super) fn weight(job: &FileJob) -> u32 {
         | FileJob::Patch(_)
         | FileJob::Turn(_)
         | FileJob::TurnWritten { .. }
+        | FileJob::UndoAwaited { .. }
         | FileJob::ReadText { .. }
         | FileJob::Diff(_)
         | FileJob::Context(_)
         | FileJob::Paths { .. }
+        | FileJob::Symbols(_)
         | FileJob::DropArtifacts { .. }
         | FileJob::Run { .. } => 1,
     }
@@ -60,11 +62,13 @@ pub(super) fn refuse(job: FileJob, done: &FilesDone) {
         FileJob::DropArtifacts { folder } => {
             tracing::warn!(?folder, "too many file requests were waiting, so artifacts were left behind");
         }
+        FileJob::Symbols(wanted) => wanted.found(Vec::new()),
         FileJob::Paths { wanted } => done(FileJobDone::Paths { wanted, paths: Vec::new() }),
         FileJob::Read { edit, .. } => done(FileJobDone::Read { edit, outcome: Err(refused) }),
         FileJob::TurnWritten { revert, named, index, .. } => {
             done(FileJobDone::TurnWritten { revert, named, index, outcome: Err(refused) });
         }
+        FileJob::UndoAwaited { client, .. } => done(FileJobDone::UndoCame { client, outcome: Err(refused) }),
         FileJob::Turn(_) => {}
         FileJob::Patch(job) => refuse_patch(job, refused, done),
         FileJob::Change { reply, .. } => reply.refuse(refused),

@@ -379,3 +379,107 @@ fn an_accepted_hunk_goes_into_the_open_buffer_and_one_that_was_typed_over_is_a_c
     assert_eq!(outcome(&decided), json!(["a.txt", "partly", null]));
     assert_eq!(server.read("a.txt"), lines("\n"));
 }
+
+/// What our own agent wants changed, in two files.
+fn two_files() -> Value {
+    let edit = |path: &str| json!({ "file_path": path, "edits": [{ "old_text": "two", "new_text": "2" }] });
+    json!({ "rationale": "shorter", "files": [edit("a.txt"), edit("b.txt")] })
+}
+
+/// How the patch stands, file by file, as its list and itself say.
+fn stands(server: &mut Server, session: &str, patch: &str) -> Value {
+    let whole = server.ask("bb/patch/get", json!({ "patchId": patch }))["patch"].clone();
+    let listed = server.ask("bb/patch/list", json!({ "sessionId": session }))["patches"][0].clone();
+    assert_eq!(listed["status"], whole["status"]);
+    let files = whole["files"].as_array().expect("files").iter();
+    let files = files.map(|file| json!([file["outcome"], file["hunks"][0]["state"], file["message"]]));
+    json!([whole["status"], files.collect::<Vec<_>>()])
+}
+
+#[test]
+fn r002_49_a_whole_yes_to_our_own_agent_is_told_as_what_came_of_it() {
+    for (spoiled, by_patch) in [(false, true), (false, false), (true, true), (true, false)] {
+        // Given a change of two files that waits, one of which may be another one by now
+        let model = Model::start(vec![calls("propose_patch", two_files()), says("so it is")]);
+        let mut server = Server::ready(model.chosen(true));
+        server.write("a.txt", "two\n");
+        server.write("b.txt", "two\n");
+        let session = server.session();
+        server.prompt(&session, "make it shorter");
+        let ask = server.wait_ask(&session);
+        let patch = ask["permission"]["patchId"].as_str().expect("a patch").to_owned();
+        if spoiled {
+            server.write("b.txt", "two, and more\n");
+        }
+        // When all of it is allowed, hunk by hunk or at once
+        let decided = by_patch.then(|| {
+            server.ask("bb/patch/decide", json!({ "patchId": patch, "scope": "all", "accepted": true }))
+        });
+        if !by_patch {
+            server.decide(&session, &ask, "allow_once");
+        }
+        server.wait_end(&session);
+        // Then the state is what happened, in the answer and after it
+        let changed = "`b.txt` changed meanwhile, so nothing was written";
+        let now = stands(&mut server, &session, &patch);
+        if spoiled {
+            assert_eq!(now[0], "conflict", "{now}");
+            let states = json!([now[1][0][0], now[1][0][1], now[1][1][0], now[1][1][1]]);
+            assert_eq!(states, json!(["conflict", "conflict", "conflict", "conflict"]));
+            assert!(now[1][1][2].as_str().unwrap().contains(changed), "{now}");
+            assert_eq!(
+                (server.read("a.txt"), server.read("b.txt")),
+                ("two\n".into(), "two, and more\n".into())
+            );
+        } else {
+            let applied = json!(["applied", "applied", null]);
+            assert_eq!(now, json!(["applied", [applied, applied]]));
+            assert_eq!((server.read("a.txt"), server.read("b.txt")), ("2\n".into(), "2\n".into()));
+        }
+        if let Some(decided) = decided {
+            let told = decided["files"].as_array().expect("files").iter();
+            let told: Vec<Value> = told.map(|file| file["outcome"].clone()).collect();
+            assert_eq!(json!(told), json!([now[1][0][0], now[1][1][0]]));
+        }
+    }
+}
+
+#[test]
+fn r002_49_a_stop_while_files_are_written_leaves_all_of_them_or_none_though_an_editor_owes_an_answer() {
+    // Given a change of two files, the second of which an editor has open, and never answers about
+    let model = Model::start(vec![calls("propose_patch", two_files()), says("well")]);
+    let capabilities = json!({ "workspace": { "applyEdit": true, "workspaceEdit": { "documentChanges": true } },
+                               "experimental": { "breadboard": {} } });
+    let mut server = Server::ready(Options { capabilities, ..model.chosen(true) });
+    server.write("a.txt", "two\n");
+    server.write("b.txt", "two\n");
+    let uri = server.file("a.txt");
+    server.open("b.txt", "two\n");
+    let session = server.session();
+    server.prompt(&session, "make it shorter");
+    let ask = server.wait_ask(&session);
+    let patch = ask["permission"]["patchId"].as_str().expect("a patch").to_owned();
+    server.request("bb/patch/decide", json!({ "patchId": patch, "scope": "all", "accepted": true }));
+    // When the first was made by the editor, and the turn is stopped while it owes an answer about the second
+    let first = server.wait_request("workspace/applyEdit");
+    assert_eq!(first["params"]["edit"]["documentChanges"][0]["textDocument"]["uri"], uri);
+    server.write("a.txt", "2\n");
+    server.answer(&first["id"], json!({ "applied": true }));
+    let is_second =
+        |message: &Value| message["method"] == "workspace/applyEdit" && message["id"] != first["id"];
+    let second = server.wait_for("the second edit", is_second);
+    server.ask("bb/stop", json!({ "sessionId": session }));
+    server.wait_notification("$/cancelRequest", |params| params["id"] == second["id"]);
+    // Then the first is taken back before the turn ends
+    let back =
+        server.wait_for("what takes it back", |message| is_second(message) && message["id"] != second["id"]);
+    assert_eq!(back["params"]["edit"]["documentChanges"][0]["textDocument"]["uri"], uri);
+    server.write("a.txt", "two\n");
+    server.answer(&back["id"], json!({ "applied": true }));
+    let end = server.wait_end(&session);
+    assert_eq!(end["payload"]["metadata"]["cancelled"], true);
+    assert_eq!((server.read("a.txt"), server.read("b.txt")), ("two\n".into(), "two\n".into()));
+    // And the patch says so
+    let now = stands(&mut server, &session, &patch);
+    assert_eq!(json!([now[0], now[1][0][0], now[1][1][0]]), json!(["conflict", "conflict", "conflict"]));
+}

@@ -28,6 +28,7 @@ mod breadboard_tls;
 mod breadboard_trust;
 mod completions;
 mod configuration;
+mod confinement;
 mod context;
 mod create_spec;
 mod delivery;

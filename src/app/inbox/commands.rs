@@ -27,6 +27,9 @@ pub(crate) const DECIDE: &str = "breadboard.decide";
 /// Takes back what the last turn of a chat changed.
 pub(crate) const UNDO: &str = "breadboard.undoTurn";
 
+/// Makes an accepted change that the editor did not make, or leaves it out.
+pub(crate) const MAKE: &str = "breadboard.makeChange";
+
 /// All of them, as they are announced.
 pub(crate) const COMMANDS: &[&str] =
-    &[SEND, STOP, SHOW, CHAT, ASK, EXPLAIN, FIX, TEST, COMMENT, ANSWER, DECIDE, UNDO];
+    &[SEND, STOP, SHOW, CHAT, ASK, EXPLAIN, FIX, TEST, COMMENT, ANSWER, DECIDE, UNDO, MAKE];

@@ -11,7 +11,8 @@ use crate::app::record::{Ask, KeptRule, Settler};
 use crate::app::state::App;
 use crate::domain::approval::{
     ChosenOption, ChosenRule, Decision, HunkState, OfferedRule, PermissionAsk, PermissionOption,
-    PermissionOptionKind, PermissionRule, PermissionStatus, Proposal, RootedRule, RuleHolder, narrowed,
+    PermissionOptionKind, PermissionRule, PermissionStatus, Proposal, RootedRule, RuleHolder, WriterTells,
+    narrowed,
 };
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::event::{LocalKind, NormalizedEvent};
@@ -242,6 +243,8 @@ impl App {
     pub(in crate::app) fn settle_with(&mut self, session_id: &str, request_id: &str, settling: Settling) {
         let Settling { mut status, option_id, rule, content, by } = settling;
         let now = self.ambient.now_ms();
+        // What an agent of ours is allowed to write is written here, and it says what came of it.
+        let tells = !self.traits_of(session_id).sessions.is_elsewhere();
         let Some(live) = self.live_mut(session_id) else { return };
         let Some(mut ask) = live.asks.remove(request_id) else { return };
         // Its time does not count any more, and must not be kept for a day.
@@ -258,6 +261,13 @@ impl App {
             ask.proposal.as_mut().filter(|_| matches!(by, Settler::User | Settler::Client | Settler::Setting))
         {
             proposal.settle(status == PermissionStatus::Allowed);
+        }
+        if status == PermissionStatus::Allowed
+            && part.is_none()
+            && let Some(proposal) = ask.proposal.as_mut().filter(|_| tells)
+        {
+            proposal.settle(true);
+            proposal.writer = WriterTells::Outcome;
         }
         ask.status = status;
         ask.resolved_by = Some(by);

@@ -33,7 +33,9 @@ impl App {
         let session_id = params.session_id.clone().unwrap_or_default();
         self.load(&session_id)?;
         let asks = self.asks_of(&session_id)?;
-        Ok(PatchListResult { patches: asks.iter().filter_map(summary).collect() })
+        Ok(PatchListResult {
+            patches: asks.into_iter().filter_map(|ask| summary(&self.as_known(&session_id, ask))).collect(),
+        })
     }
 
     pub(in crate::app) fn patch_get(
@@ -42,6 +44,7 @@ impl App {
     ) -> Result<PatchGetResult, CodedError> {
         let session_id = params.session_id.clone().unwrap_or_default();
         let ask = self.ask_of_patch(&session_id, &params.patch_id)?;
+        let ask = self.as_known(&session_id, ask);
         whole(session_id, &ask).map(|patch| PatchGetResult { patch }).ok_or_else(unknown_patch)
     }
 
@@ -105,8 +108,10 @@ impl App {
         };
         self.approve_as_shown(client, answer, given);
         let patch_id = ask.permission.patch_id.clone().unwrap_or_default();
-        let stands = self.ask_of_patch(session_id, &patch_id);
-        reply.settle(stands.map(|ask| patch_outcomes(&ask)));
+        match self.ask_of_patch(session_id, &patch_id) {
+            Ok(ask) => self.answer_once_made(session_id, ask, reply),
+            Err(error) => reply.refuse(error),
+        }
     }
 
     /// Checked in this order: params, session, patch, trust, folder.
@@ -260,7 +265,7 @@ impl App {
     }
 
     /// Every request of a session with an edit that can be decided by hunk, oldest first.
-    fn asks_of(&mut self, session_id: &str) -> Result<Vec<Ask>, CodedError> {
+    pub(in crate::app) fn asks_of(&mut self, session_id: &str) -> Result<Vec<Ask>, CodedError> {
         self.flush(session_id);
         let rows = self.journal()?.asks(session_id).map_err(|error| super::journal_failed(&error))?;
         let asks = rows.iter().filter_map(|row| serde_json::from_slice::<Ask>(&row.record).ok());

@@ -401,6 +401,9 @@ impl App {
             return self.end_paused(session_id, None);
         }
         self.call_engine(session_id, EngineCall::Stop { session_id: session_id.to_owned() });
+        if !self.traits_of(session_id).sessions.is_elsewhere() {
+            self.cancel_edits_of(session_id);
+        }
     }
 
     /// A turn is over: its last event, the progress, the next prompt.
@@ -454,6 +457,7 @@ impl App {
         let ended = std::mem::take(&mut record.turn);
         let over = self.tab_turn_ends(session_id, turn, &ended);
         self.flush(session_id);
+        self.answer_awaited_edits(session_id);
         self.tab_turn_over(over);
         self.cancel_abandoned();
         self.end_progress(session_id);

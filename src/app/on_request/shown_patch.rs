@@ -4,7 +4,7 @@
 
 use crate::app::record::Ask;
 use crate::domain::approval::{
-    ConflictSides, FileOutcome, PermissionStatus, Proposal, ProposedFile, ProposedHunk,
+    ConflictSides, FileOutcome, PermissionStatus, Proposal, ProposedFile, ProposedHunk, WriterTells,
 };
 use crate::domain::edits::diff::changed_lines;
 use crate::domain::edits::patch;
@@ -38,10 +38,13 @@ fn shown_conflict(sides: &ConflictSides) -> ConflictSides {
     }
 }
 
-/// What was accepted as a whole is written by whoever asked; what nobody decided any more was not made.
+/// What was accepted as a whole is written by whoever asked, who may tell what came of it; what nobody decided any more was not made.
 fn outcome(ask: &Ask, file: &ProposedFile) -> FileOutcome {
+    let tells = ask.proposal.as_ref().map(|proposal| proposal.writer).unwrap_or_default();
     match (file.outcome(), ask.answered.unwrap_or(ask.status)) {
-        (FileOutcome::Pending, PermissionStatus::Allowed) => FileOutcome::Applied,
+        (FileOutcome::Pending, PermissionStatus::Allowed) if tells == WriterTells::Nothing => {
+            FileOutcome::Applied
+        }
         (
             FileOutcome::Pending,
             PermissionStatus::Denied | PermissionStatus::Expired | PermissionStatus::Cancelled,

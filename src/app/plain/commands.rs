@@ -9,7 +9,7 @@ use super::open::OnceOpen;
 use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
 use crate::app::inbox::commands::{
-    ANSWER, ASK, CHAT, COMMENT, DECIDE, EXPLAIN, FIX, SEND, SHOW, STOP, TEST, UNDO,
+    ANSWER, ASK, CHAT, COMMENT, DECIDE, EXPLAIN, FIX, MAKE, SEND, SHOW, STOP, TEST, UNDO,
 };
 use crate::app::state::App;
 use crate::domain::coded_error::{CodedError, ErrorCode};
@@ -62,6 +62,10 @@ impl App {
             UNDO => {
                 let uri = uri.or_else(|| self.open_chat(client)).unwrap_or_default();
                 self.undo_by_command(client, &uri, argument["yes"] == true)
+            }
+            MAKE => {
+                let number = argument["edit"].as_u64().unwrap_or_default();
+                self.edit_by_command(client, number, argument["leave"] != true)
             }
             COMMENT => self.send_comment(client, argument),
             ANSWER => self.answer_by_command(client, argument),

@@ -1,4 +1,4 @@
-//! Words in a chat document: commands of the engine behind `/`, files of the workspace behind `@`.
+//! Words in a chat document: commands of the engine behind `/`, files and definitions of the workspace behind `@`.
 //!
 //! Owns the list of paths that is kept between keystrokes. What a mention means to a prompt is not decided here.
 
@@ -8,11 +8,19 @@ use crate::app::client::ClientId;
 use crate::app::inbox::{Reply, StandardAnswer, WordKind, WordOffered};
 use crate::app::ports::FileJob;
 use crate::app::state::App;
-use crate::domain::chat_document::{ChatText, Mention, Speaker, best_paths, is_chat, mention_at};
+use crate::domain::chat_document::{
+    ChatText, Mention, Speaker, best_paths, is_chat, mention_at, symbol_typed,
+};
 use crate::domain::edits::overlay::{Position, char_at};
 
 /// Words that are offered at a time; more are found by typing on.
 const MOST: usize = 60;
+
+/// Definitions that are offered at a time.
+pub(crate) const SYMBOLS: usize = 20;
+
+/// Files that stand before them.
+const FILES_FIRST: usize = 10;
 
 /// How long the list of paths is good, in microseconds: a file that was just made is offered within that time.
 const PATHS_US: u64 = 3_000_000;
@@ -33,6 +41,47 @@ pub struct PathsWanted {
     range: (Position, Position),
     /// `None`: they are only looked for again.
     reply: Option<Reply<StandardAnswer>>,
+}
+
+/// A completion that waits for the definitions that fit.
+#[derive(Debug)]
+pub struct SymbolsWanted {
+    name: String,
+    typed: String,
+    range: (Position, Position),
+    /// What is offered in any case.
+    words: Vec<WordOffered>,
+    reply: Reply<StandardAnswer>,
+}
+
+impl SymbolsWanted {
+    /// What is typed of the name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether nobody waits for them any more: the user typed on.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.reply.is_abandoned()
+    }
+
+    /// These fit, best first: the name behind that of its type, and a line about it.
+    pub(crate) fn found(self, symbols: Vec<(String, String)>) {
+        let Self { typed, range, mut words, reply, .. } = self;
+        let offered = symbols.into_iter().take(SYMBOLS).map(|(name, detail)| WordOffered {
+            word: format!("@symbol:{name}"),
+            range,
+            detail: Some(detail),
+            kind: WordKind::Symbol,
+            typed: format!("@{typed}"),
+        });
+        // The best files first, as they were before there were names; then names, which no file would leave room for.
+        let files = words.split_off(words.len().min(FILES_FIRST));
+        words.extend(offered);
+        words.extend(files);
+        words.truncate(MOST);
+        reply.answer(StandardAnswer::Words(words));
+    }
 }
 
 impl App {
@@ -116,11 +165,13 @@ impl App {
         let is_fresh = known.found_us.is_some_and(|found| now < found.saturating_add(PATHS_US));
         let reply = match known.found_us {
             Some(_) => {
-                reply.answer(StandardAnswer::Words(words(&known.paths, &typed, range)));
+                let words = words(&known.paths, &typed, range);
+                self.with_symbols(typed.clone(), range, words, reply);
                 None
             }
             None => Some(reply),
         };
+        let known = &mut self.paths;
         if is_fresh || (reply.is_none() && known.looking) {
             return;
         }
@@ -133,9 +184,28 @@ impl App {
     pub(in crate::app) fn paths_found(&mut self, wanted: PathsWanted, paths: Vec<String>) {
         let paths = Arc::new(paths);
         self.paths = KnownPaths { paths: paths.clone(), found_us: Some(self.now_us()), looking: false };
-        if let Some(reply) = wanted.reply {
-            reply.answer(StandardAnswer::Words(words(&paths, &wanted.typed, wanted.range)));
+        let PathsWanted { typed, range, reply } = wanted;
+        if let Some(reply) = reply {
+            let words = words(&paths, &typed, range);
+            self.with_symbols(typed, range, words, reply);
         }
+    }
+
+    /// Answers with these words, and the definitions that may be meant.
+    fn with_symbols(
+        &mut self,
+        typed: String,
+        range: (Position, Position),
+        words: Vec<WordOffered>,
+        reply: Reply<StandardAnswer>,
+    ) {
+        let Some(name) = symbol_typed(&typed).map(str::to_owned) else {
+            return reply.answer(StandardAnswer::Words(words));
+        };
+        let wanted = Box::new(SymbolsWanted { name, typed, range, words, reply });
+        // What is open is looked through as it is.
+        let buffers = self.clients.buffers(None);
+        self.files.submit(FileJob::Symbols(wanted), buffers);
     }
 }
 

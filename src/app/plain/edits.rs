@@ -1,16 +1,18 @@
 //! Edits of an editor without our plugin: of its chat documents, and of files that an agent changes.
 //!
 //! Owns how one of a chat is sent: the smallest range that changes, for the version that was read, one document an edit. Whether one was
-//! made says the document, and not the editor's answer.
+//! made says the document, and not the editor's answer. One of a file that was not made is offered to the user; never sent again by
+//! itself, so that none is made twice.
 
 use serde_json::{Value, json};
 
 use super::{PlainAsk, PlainEditor};
 use crate::app::client::ClientId;
-use crate::app::edits::EditDone;
-use crate::app::state::App;
+use crate::app::edits::{EditDone, EditUnderWay};
+use crate::app::state::{App, Session};
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::replace::replacement;
+use crate::domain::shown::{Kind, show};
 
 /// How long the text of an edit may take to come back, in microseconds: some editors tell changes once nothing is typed.
 const COMES_BACK_US: u64 = 5_000_000;
@@ -18,16 +20,51 @@ const COMES_BACK_US: u64 = 5_000_000;
 /// Edits of files whose text has not come back. An agent makes one after the other.
 const AWAITED: usize = 64;
 
-/// An edit of a file that the editor says is made.
+/// An edit of a file whose text has not come back.
 pub(super) struct AwaitedEdit {
-    done: EditDone,
-    until_us: u64,
+    /// Names it in the commands that are about it.
+    pub(super) number: u64,
+    pub(super) done: EditDone,
+    pub(super) state: AwaitedState,
+}
+
+/// How such an edit stands.
+pub(super) enum AwaitedState {
+    /// The editor says that it made it.
+    SaidMade {
+        /// When that is not believed any more.
+        until_us: u64,
+    },
+    /// The editor did not make it, so it waits for the user's command; its text may still come back without one.
+    Offered,
 }
 
 impl PlainEditor {
-    /// When the first of them is given up.
+    /// When the first of those that are said to be made is not believed any more.
     pub(super) fn edit_due_us(&self) -> Option<u64> {
-        self.awaited.iter().map(|edit| edit.until_us).min()
+        let due = |edit: &AwaitedEdit| match edit.state {
+            AwaitedState::SaidMade { until_us } => Some(until_us),
+            AwaitedState::Offered => None,
+        };
+        self.awaited.iter().filter_map(due).min()
+    }
+
+    /// The editor is gone: what it said it made stands there, as far as anybody knows, and nothing else is made.
+    pub(in crate::app) fn leaves(self) {
+        for AwaitedEdit { done, state, .. } in self.awaited {
+            match state {
+                AwaitedState::SaidMade { .. } => done.unsaved(),
+                AwaitedState::Offered => done.reply.refuse(CodedError::new(
+                    ErrorCode::Conflict,
+                    "The editor was closed before it made the change, so the file is as it was.",
+                )),
+            }
+        }
+    }
+
+    fn awaits(&mut self, done: EditDone, state: AwaitedState) {
+        self.edits = self.edits.wrapping_add(1);
+        self.awaited.push(AwaitedEdit { number: self.edits, done, state });
     }
 }
 
@@ -52,7 +89,7 @@ impl App {
         let is_there = self.stands_in_editor(&done) != Some(false);
         match self.plain_mut(done.client) {
             Some(plain) if !is_there && plain.awaited.len() < AWAITED => {
-                plain.awaited.push(AwaitedEdit { done, until_us });
+                plain.awaits(done, AwaitedState::SaidMade { until_us });
             }
             Some(_) | None => self.edit_stands(done),
         }
@@ -64,22 +101,93 @@ impl App {
         Some(open.text == done.text.as_str())
     }
 
+    /// An editor did not make an edit of a file. One without our plugin may take it only from a command of its user's, or ask the
+    /// user first: it is offered, and nothing is sent again by itself. Any other has refused it.
+    pub(in crate::app) fn edit_not_made(&mut self, done: EditDone, why: CodedError) {
+        if self.stands_in_editor(&done) == Some(true) {
+            return self.edit_stands(done);
+        }
+        let path = done.path.clone();
+        let client = done.client;
+        match self.plain_mut(client) {
+            Some(plain) if plain.awaited.len() < AWAITED => plain.awaits(done, AwaitedState::Offered),
+            Some(_) | None => return done.reply.refuse(why),
+        }
+        self.say_to(client, "info", &not_made(&path));
+    }
+
     /// Edits whose text came back, or did not in time.
     pub(super) fn step_edits(&mut self, client: ClientId) {
         let now = self.now_us();
         let Some(plain) = self.plain_mut(client).filter(|plain| !plain.awaited.is_empty()) else { return };
-        for edit in std::mem::take(&mut plain.awaited) {
-            if self.stands_in_editor(&edit.done) != Some(false) {
-                self.edit_stands(edit.done);
-            } else if now >= edit.until_us {
-                edit.done.reply.refuse(CodedError::new(
-                    ErrorCode::Conflict,
-                    "The editor said that it made the edit, and its text is another one; look at the file before you go on.",
-                ));
-            } else if let Some(plain) = self.plain_mut(client) {
-                plain.awaited.push(edit);
+        for AwaitedEdit { number, done, state } in std::mem::take(&mut plain.awaited) {
+            let stands = self.stands_in_editor(&done);
+            let state = match state {
+                _ if stands == Some(true) => {
+                    self.edit_stands(done);
+                    continue;
+                }
+                // Of a file that is not open nothing comes back.
+                AwaitedState::SaidMade { .. } if stands.is_none() => {
+                    self.edit_stands(done);
+                    continue;
+                }
+                _ if self.is_given_up(&done) => {
+                    done.reply.refuse(CodedError::new(
+                        ErrorCode::Cancelled,
+                        "The turn that wanted this was stopped, so it was not done.",
+                    ));
+                    continue;
+                }
+                AwaitedState::SaidMade { until_us } if now >= until_us => {
+                    self.say_to(client, "info", &not_made(&done.path));
+                    AwaitedState::Offered
+                }
+                state @ (AwaitedState::SaidMade { .. } | AwaitedState::Offered) => state,
+            };
+            if let Some(plain) = self.plain_mut(client) {
+                plain.awaited.push(AwaitedEdit { number, done, state });
             }
         }
+    }
+
+    /// Whether nobody waits for an edit any more.
+    fn is_given_up(&self, done: &EditDone) -> bool {
+        let stops = |session: &Session| session.record.turn.is_stopping();
+        done.reply.is_abandoned() || self.known(&done.session_id).is_ok_and(stops)
+    }
+
+    /// The user's command: an edit that the editor did not make goes out anew, for what stands there now, or is left out.
+    pub(super) fn edit_by_command(
+        &mut self,
+        client: ClientId,
+        number: u64,
+        again: bool,
+    ) -> Result<(), CodedError> {
+        let offered =
+            |edit: &AwaitedEdit| edit.number == number && matches!(edit.state, AwaitedState::Offered);
+        let at = self.plain(client).and_then(|plain| plain.awaited.iter().position(offered));
+        let edit = at.and_then(|at| self.plain_mut(client).map(|plain| plain.awaited.remove(at)));
+        let Some(AwaitedEdit { done, .. }) = edit else {
+            return Err(CodedError::new(
+                ErrorCode::NotFound,
+                "This change was made or left out meanwhile; look at the file.",
+            ));
+        };
+        if self.stands_in_editor(&done) == Some(true) {
+            self.edit_stands(done);
+        } else if again {
+            // It is looked at again whether the file is what the edit was made for.
+            let EditDone { session_id, root, path, base_hash, text, reply, .. } = done;
+            let edit = EditUnderWay { root, path, base_hash, text };
+            self.apply_text(&session_id, edit, reply);
+        } else {
+            done.reply.refuse(CodedError::new(
+                ErrorCode::Conflict,
+                "The editor did not make the change, and the user left it out.",
+            ));
+        }
+        Ok(())
     }
 
     /// Yes is not believed: the text that comes back is. No is, until the text says otherwise.
@@ -98,4 +206,12 @@ impl App {
         }
         chat.touch();
     }
+}
+
+/// What the user is told of an edit that was not made.
+fn not_made(path: &str) -> String {
+    let path = show(path, Kind::Code);
+    format!(
+        "The editor did not make the accepted change of `{path}`. A code action there, or in the chat document, makes it or leaves it out."
+    )
 }

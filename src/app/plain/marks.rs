@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::PlainAsk;
 use super::approvals::WaitingAsk;
+use super::offered_edits::NOT_MADE;
 use super::offers::place_of;
 use super::places::line_range;
 use crate::app::client::ClientId;
@@ -111,6 +112,10 @@ impl App {
                 }
             }
         }
+        for edit in self.offered_edits(client) {
+            let mark = PlacedMark { range: line_range(0), severity: 2, message: NOT_MADE.to_owned() };
+            marks.entry(edit.done.uri.clone()).or_default().push(mark);
+        }
         marks
     }
 
@@ -171,6 +176,7 @@ impl App {
         for (uri, chat) in self.plain(client).into_iter().flat_map(|plain| &plain.chats) {
             (uri, chat.is_busy(), chat.sync.as_ref().map(|sync| sync.is_held())).hash(&mut state);
         }
+        self.offered_edits(client).for_each(|edit| edit.number.hash(&mut state));
         let state = state.finish();
         let Some(plain) = self.plain_mut(client) else { return };
         if std::mem::replace(&mut plain.told, state) == state {

@@ -11,6 +11,7 @@ mod completion;
 mod edits;
 mod marks;
 mod nudge;
+mod offered_edits;
 mod offers;
 mod open;
 mod places;
@@ -23,7 +24,7 @@ use serde_json::Value;
 use self::approvals::PromptShown;
 use self::chat::PlainChat;
 pub(in crate::app) use self::completion::KnownPaths;
-pub(crate) use self::completion::PathsWanted;
+pub(crate) use self::completion::{PathsWanted, SYMBOLS, SymbolsWanted};
 use self::edits::AwaitedEdit;
 use self::marks::PlacedMark;
 use self::nudge::{LaterAsk, Nudge};
@@ -54,8 +55,10 @@ pub(super) struct PlainEditor {
     prompted: BTreeSet<String>,
     /// What is marked, by document.
     marks: BTreeMap<String, Vec<PlacedMark>>,
-    /// Edits of files that it says it made.
+    /// Edits of files that it says it made, or has not made.
     awaited: Vec<AwaitedEdit>,
+    /// How many edits were awaited; numbers them.
+    edits: u64,
     /// When it was answered last.
     answered_us: Option<u64>,
     /// What is asked of it in a moment.
@@ -152,6 +155,11 @@ impl App {
         }
     }
 
+    /// Whether an editor has no plugin of ours.
+    pub(super) fn is_plain(&self, client: ClientId) -> bool {
+        self.plain(client).is_some()
+    }
+
     fn plain(&self, client: ClientId) -> Option<&PlainEditor> {
         self.clients.get(client)?.plain.as_deref()
     }
@@ -183,7 +191,6 @@ impl App {
             self.step_edits(client);
             self.step_chats(client);
             self.step_prompt(client);
-            self.step_undo(client);
             self.step_marks(client);
             self.step_nudge(client);
         }
@@ -199,7 +206,6 @@ impl App {
                     .chain(plain.opening.as_ref().map(ChatOpening::until_us))
                     .chain(plain.edit_due_us())
                     .chain(plain.nudge_due_us())
-                    .chain(plain.undo_due_us())
             })
             .min()
     }

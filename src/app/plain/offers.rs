@@ -47,6 +47,7 @@ impl App {
         let mut offers = self.comments(client, uri);
         offers.extend(self.file_hunks(uri, &waiting));
         offers.retain(|offer| meets(offer.range, at));
+        offers.extend(self.edits_of_file(client, uri));
         for waits in &waiting {
             offers.extend(answers(waits, at));
         }
@@ -67,6 +68,7 @@ impl App {
         } else {
             offers.extend(self.comments(client, uri));
             offers.extend(self.file_hunks(uri, &waiting));
+            offers.extend(self.edits_of_file(client, uri));
         }
         offers
     }
@@ -97,6 +99,7 @@ impl App {
         } else if read.prompt().is_some() && last.is_some_and(|last| last.speaker == Speaker::You) {
             offers.push(offer("Send to the agent", SEND, end));
         }
+        offers.extend(self.edits_of_chat(client, uri, answering.map_or(end, |section| section.line)));
         for (title, is_yes) in self.undo_offers(client, uri) {
             let argument = json!({ "uri": uri, "yes": is_yes });
             offers.push(CommandOffer {

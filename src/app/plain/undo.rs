@@ -3,20 +3,20 @@
 //! Owns that what it does is told before it is done, and that it is done by its own title alone: the first answer to the question
 //! changes nothing, and where no question can be in front of the user, a code action is. Never touches a file.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
-use tokio::sync::oneshot::error::TryRecvError;
 
 use super::approvals::PromptShown;
 use super::{PlainAsk, PlainEditor};
 use crate::app::client::ClientId;
-use crate::app::inbox::{Answer, Reply};
+use crate::app::inbox::Reply;
+use crate::app::ports::FileJob;
 use crate::app::state::App;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::view::BlockBody;
 use crate::protocol::turn::{RevertOutcome, TurnRevertFile, TurnRevertParams, TurnRevertResult};
 
-/// How often it is looked whether the files were read, in microseconds.
-const LOOK_US: u64 = 50_000;
 /// Files that are named.
 const NAMED: usize = 15;
 /// What the answers to the question say. Some editors select the first one before the user chose.
@@ -30,11 +30,11 @@ pub(super) enum PlainUndo {
     #[default]
     Free,
     /// What it would do is read.
-    Planned { of: UndoOf, answer: Answer<TurnRevertResult>, due_us: u64 },
+    Planned { of: UndoOf },
     /// What it would do was told, and the user has not said yes.
     Told { of: UndoOf, words: String },
     /// It is done at this moment.
-    Made { answer: Answer<TurnRevertResult>, due_us: u64 },
+    Made,
 }
 
 /// What is undone.
@@ -45,10 +45,11 @@ pub(super) struct UndoOf {
 }
 
 impl PlainEditor {
-    pub(super) fn undo_due_us(&self) -> Option<u64> {
+    /// Whether the files are read or written for one.
+    fn undoes(&self) -> bool {
         match &self.undo {
-            PlainUndo::Planned { due_us, .. } | PlainUndo::Made { due_us, .. } => Some(*due_us),
-            PlainUndo::Free | PlainUndo::Told { .. } => None,
+            PlainUndo::Planned { .. } | PlainUndo::Made => true,
+            PlainUndo::Free | PlainUndo::Told { .. } => false,
         }
     }
 
@@ -101,18 +102,18 @@ impl App {
             self.undo_now(client);
             return Ok(());
         }
-        if self.plain(client).is_some_and(|plain| plain.undo_due_us().is_some()) {
+        if self.plain(client).is_some_and(|plain| plain.undoes()) {
             return Err(CodedError::new(ErrorCode::Conflict, "An undo is under way; wait for its end."));
         }
-        let answer = self.revert_plainly(client, &of, true);
-        let due_us = self.now_us();
         if let Some(plain) = self.plain_mut(client) {
-            plain.undo = PlainUndo::Planned { of, answer, due_us };
+            plain.undo = PlainUndo::Planned { of: of.clone() };
         }
+        self.revert_plainly(client, &of, true);
         Ok(())
     }
 
-    fn revert_plainly(&mut self, client: ClientId, of: &UndoOf, preview: bool) -> Answer<TurnRevertResult> {
+    /// Has it told, or done; `undo_came` hears what came of it.
+    fn revert_plainly(&mut self, client: ClientId, of: &UndoOf, preview: bool) {
         let params = TurnRevertParams {
             session_id: Some(of.session_id.clone()),
             tab_id: None,
@@ -123,8 +124,9 @@ impl App {
             preview,
         };
         let (reply, answer) = Reply::new();
+        // First: where nobody can wait for it, nothing is written.
+        self.files.submit(FileJob::UndoAwaited { client, answer }, Arc::default());
         self.turn_revert(client, params, reply);
-        answer
     }
 
     /// Does what was told.
@@ -132,36 +134,27 @@ impl App {
         let Some(plain) = self.plain_mut(client) else { return };
         match std::mem::take(&mut plain.undo) {
             PlainUndo::Told { of, .. } => {
-                let answer = self.revert_plainly(client, &of, false);
-                let due_us = self.now_us();
-                if let Some(plain) = self.plain_mut(client) {
-                    plain.undo = PlainUndo::Made { answer, due_us };
-                }
+                plain.undo = PlainUndo::Made;
+                self.revert_plainly(client, &of, false);
             }
-            other @ (PlainUndo::Free | PlainUndo::Planned { .. } | PlainUndo::Made { .. }) => {
-                plain.undo = other
-            }
+            other @ (PlainUndo::Free | PlainUndo::Planned { .. } | PlainUndo::Made) => plain.undo = other,
         }
     }
 
-    /// Looks whether the files were read, or written.
-    pub(super) fn step_undo(&mut self, client: ClientId) {
-        let again = self.now_us().saturating_add(LOOK_US);
+    /// The files were read, or written.
+    pub(in crate::app) fn undo_came(
+        &mut self,
+        client: ClientId,
+        outcome: Result<TurnRevertResult, CodedError>,
+    ) {
         let Some(plain) = self.plain_mut(client) else { return };
-        match std::mem::take(&mut plain.undo) {
-            PlainUndo::Planned { of, mut answer, .. } => match answer.try_recv() {
-                Err(TryRecvError::Empty) => plain.undo = PlainUndo::Planned { of, answer, due_us: again },
-                Err(TryRecvError::Closed) => {}
-                Ok(Ok(preview)) => self.undo_previewed(client, of, &preview),
-                Ok(Err(error)) => self.say_to(client, "error", &error.message),
-            },
-            PlainUndo::Made { mut answer, .. } => match answer.try_recv() {
-                Err(TryRecvError::Empty) => plain.undo = PlainUndo::Made { answer, due_us: again },
-                Err(TryRecvError::Closed) => {}
-                Ok(Ok(done)) => self.say_to(client, "info", &said_of(&done)),
-                Ok(Err(error)) => self.say_to(client, "error", &error.message),
-            },
-            other @ (PlainUndo::Free | PlainUndo::Told { .. }) => plain.undo = other,
+        match (std::mem::take(&mut plain.undo), outcome) {
+            (PlainUndo::Planned { of }, Ok(preview)) => self.undo_previewed(client, of, &preview),
+            (PlainUndo::Made, Ok(done)) => self.say_to(client, "info", &said_of(&done)),
+            (PlainUndo::Planned { .. } | PlainUndo::Made, Err(error)) => {
+                self.say_to(client, "error", &error.message);
+            }
+            (other @ (PlainUndo::Free | PlainUndo::Told { .. }), _) => plain.undo = other,
         }
     }
 

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use super::{
     Applied, Attachment, CommandRan, ContextDone, ContextJob, DiffJob, DiskChange, DiskChanged, EditBase,
-    PatchJob, PatchJobDone, PathsWanted, SpecFilesDone, SpecJob, TurnJob, TurnJobDone, TurnRevert,
+    PatchJob, PatchJobDone, PathsWanted, SpecFilesDone, SpecJob, SymbolsWanted, TurnJob, TurnJobDone,
+    TurnRevert,
 };
+use crate::app::client::ClientId;
 use crate::app::inbox::{Answer, Folder, Reply};
 use crate::domain::approval::FolderIdentity;
 use crate::domain::coded_error::CodedError;
@@ -17,6 +19,7 @@ use crate::protocol::request::{
     AttachmentPutResult, ListFilesParams, ListFilesResult, ReadFileSnippetParams, ReadFileSnippetResult,
 };
 use crate::protocol::standing::CommandBounds;
+use crate::protocol::turn::TurnRevertResult;
 
 /// A job for the workspace edge; it answers its `reply` itself, or reports `FileJobDone`.
 #[derive(Debug)]
@@ -85,6 +88,13 @@ pub enum FileJob {
     },
     /// Looks at what turns change, or takes it back.
     Turn(TurnJob),
+    /// Waits for what undoing a turn would do, or did, in an editor without our plugin; reports `FileJobDone::UndoCame`.
+    UndoAwaited {
+        /// The editor.
+        client: ClientId,
+        /// What comes of it.
+        answer: Answer<TurnRevertResult>,
+    },
     /// Waits until an editor has written a file of a revert; reports `FileJobDone::TurnWritten`.
     TurnWritten {
         /// What comes of the write.
@@ -113,6 +123,9 @@ pub enum FileJob {
     Spec(SpecJob),
     /// Looks for the context of a prompt; reports `FileJobDone::Context`.
     Context(Box<ContextJob>),
+    /// Adds the definitions whose names fit what is typed to the words of a completion, as far as they are found in time, and answers
+    /// it.
+    Symbols(Box<SymbolsWanted>),
     /// Finds the paths of all files of the workspace; reports `FileJobDone::Paths`.
     Paths {
         /// What waits for them; it comes back with them.
@@ -183,6 +196,13 @@ pub enum FileJobDone {
         index: usize,
         /// What is there now.
         outcome: Result<Applied, CodedError>,
+    },
+    /// What undoing a turn in an editor without our plugin would do, or did.
+    UndoCame {
+        /// The editor.
+        client: ClientId,
+        /// What came of it.
+        outcome: Result<TurnRevertResult, CodedError>,
     },
     /// A file was read or changed for an edit that is decided part by part (or not).
     Patch(PatchJobDone),

@@ -31,7 +31,7 @@ pub(crate) use super::allowed_edit::AllowedEdit;
 pub use super::diffs::{DiffFor, DiffJob, DiffRoot, DiffSide, Found, PatchText};
 pub(crate) use super::edits::EditBase;
 pub(crate) use super::patches::PatchWrite;
-pub(crate) use super::plain::PathsWanted;
+pub(crate) use super::plain::{PathsWanted, SYMBOLS, SymbolsWanted};
 pub use agent::*;
 pub use client_request::*;
 pub(crate) use context::*;

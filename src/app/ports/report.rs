@@ -5,6 +5,7 @@ use super::{
     SessionReply, StreamReport,
 };
 use crate::app::inbox::Reply;
+use crate::domain::approval::MadeEdit;
 use crate::domain::coded_error::CodedError;
 use crate::domain::event::EngineEvent;
 use crate::domain::remedy::Remedy;
@@ -114,6 +115,15 @@ pub enum EngineReport {
         turn: u64,
         /// The step.
         step: TurnStep,
+    },
+    /// What came of an edit that was allowed as a whole, of an engine whose edits are written here.
+    EditMade {
+        /// Session.
+        session_id: String,
+        /// The engine's id of the request that was allowed.
+        request_id: String,
+        /// What.
+        made: MadeEdit,
     },
     /// A turn is over; always the last report of a turn.
     TurnEnded {

@@ -8,6 +8,7 @@ mod change;
 mod chosen;
 mod file_edit;
 mod form;
+mod made_edit;
 mod narrow;
 mod proposal;
 mod proposed_file;
@@ -22,8 +23,9 @@ pub use change::FileChange;
 pub(crate) use chosen::{ChosenOption, ChosenRule};
 pub(crate) use file_edit::{BaseFile, FileEdit, HunkWay, NotMade};
 pub(crate) use form::InputForm;
+pub(crate) use made_edit::{MadeEdit, MadeEnd, MadeFile};
 pub(crate) use narrow::{RuleRefusal, narrowed};
-pub(crate) use proposal::{Decided, NotDecided, NotEdited, Proposal};
+pub(crate) use proposal::{Decided, NotDecided, NotEdited, Proposal, WriterTells};
 pub(crate) use proposed_file::{
     ConflictSides, FileMode, FileOutcome, HunkPart, HunkState, ProposedFile, ProposedHunk,
 };

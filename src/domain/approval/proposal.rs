@@ -14,6 +14,20 @@ use crate::domain::edits::diff::hunk_body;
 pub(crate) struct Proposal {
     /// Its files, each once.
     pub files: Vec<ProposedFile>,
+    /// Whether it is told what came of it, where it is allowed as a whole.
+    #[serde(default)]
+    pub writer: WriterTells,
+}
+
+/// Whether whoever writes an edit that was allowed as a whole tells what came of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum WriterTells {
+    /// No: what was allowed counts as made, and whether it was shows when it is taken back.
+    #[default]
+    Nothing,
+    /// Yes: what was allowed is not made before the writer says so.
+    Outcome,
 }
 
 /// A decision on some hunks of a proposal.
@@ -63,7 +77,7 @@ impl Proposal {
                 None => files.push(file),
             }
         }
-        Some(Self { files })
+        Some(Self { files, writer: WriterTells::default() })
     }
 
     /// A file of which something was accepted and that cannot be written here: what it gets only the engine knows.

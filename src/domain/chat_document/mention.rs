@@ -33,6 +33,19 @@ pub(crate) fn mention_at(line: &str, begins: bool) -> Option<Mention<'_>> {
     (begins && line[..start].trim().is_empty()).then_some(Mention::Command { start, typed })
 }
 
+/// Letters of a name before it is looked for: one is in everything.
+const NAME: usize = 2;
+
+/// The name of a definition that what is typed behind `@` may begin: `symbol:Door`, `#Door`, or a name alone. A path is none.
+pub(crate) fn symbol_typed(typed: &str) -> Option<&str> {
+    let name = typed.strip_prefix("symbol:").or_else(|| typed.strip_prefix('#'));
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '$');
+    match name {
+        Some(name) => Some(name).filter(|name| !name.is_empty()),
+        None => Some(typed).filter(|name| name.chars().count() >= NAME && name.chars().all(is_name)),
+    }
+}
+
 /// The paths that fit best what was typed, best first: its characters occur in them in this order.
 pub(crate) fn best_paths<'a>(paths: &'a [String], typed: &str, most: usize) -> Vec<&'a str> {
     let typed: Vec<char> = typed.to_lowercase().chars().collect();
@@ -94,6 +107,23 @@ mod tests {
             ("/compact now", true, None),
         ] {
             assert_eq!(mention_at(line, begins), mention, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_may_be_that_of_a_definition_and_a_path_is_not() {
+        for (typed, name) in [
+            ("Do", Some("Do")),
+            ("Door::op", Some("Door::op")),
+            ("symbol:D", Some("D")),
+            ("#D", Some("D")),
+            ("symbol:", None),
+            ("D", None),
+            ("", None),
+            ("src/do", None),
+            ("do.rs", None),
+        ] {
+            assert_eq!(symbol_typed(typed), name, "{typed:?}");
         }
     }
 

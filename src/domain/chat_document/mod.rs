@@ -10,7 +10,7 @@ mod subject;
 mod sync;
 
 pub(crate) use answer::answer_of;
-pub(crate) use mention::{Mention, best_paths, mention_at};
+pub(crate) use mention::{Mention, best_paths, mention_at, symbol_typed};
 pub(crate) use sections::{ChatText, Speaker};
 pub(crate) use subject::whole_subject;
 pub(crate) use sync::{ChatSync, ChatWait, NextEdit};

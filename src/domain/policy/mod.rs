@@ -5,6 +5,7 @@
 
 pub(crate) mod command;
 pub(crate) mod command_class;
+pub(crate) mod confinement;
 pub(crate) mod engine_prompt;
 pub(crate) mod environment;
 pub(crate) mod guarded_path;

@@ -152,7 +152,7 @@ impl AcpEngine {
                 let _ = reports.send(EngineReport::Connectivity(reach)).await;
             });
         }
-        let commands = settings.commands;
+        let commands = settings.commands.clone();
         Self { reports, runtime, agents, setup, commands, routes: Routes::default(), state: Arc::default() }
     }
 
@@ -179,7 +179,7 @@ impl AcpEngine {
             keys: given.map(|(name, key)| (name.clone(), key.clone())).collect(),
             hide: self.setup.hide.clone(),
             guard: self.setup.guard.clone(),
-            commands: self.commands,
+            commands: self.commands.clone(),
         };
         self.runtime.spawn(task::run(agent, calls, self.reports.clone(), place));
         state.tasks.insert(line.name.clone(), sender.clone());

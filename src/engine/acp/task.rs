@@ -277,8 +277,11 @@ impl AgentTask {
                     // It was wanted no more before it was there.
                     running.end();
                 }
-                self.workers =
-                    Some(Workers::new(self.reports.clone(), self.place.guard.clone(), self.place.commands));
+                self.workers = Some(Workers::new(
+                    self.reports.clone(),
+                    self.place.guard.clone(),
+                    self.place.commands.clone(),
+                ));
                 self.agent.started(Ok(()));
             }
             TaskDone::Exited(generation, _) if generation != self.agent.process.generation() => {}

@@ -10,6 +10,7 @@ use super::EmbeddedParts;
 use super::asks::EmbeddedAsks;
 use crate::app::inbox::Reply;
 use crate::app::ports::{ClientRequest, CommandRan, DiskChange, DiskChangeKind, EngineReport, TurnScope};
+use crate::domain::approval::MadeEdit;
 use crate::domain::coded_error::CodedError;
 use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::domain::steps::TurnStep;
@@ -110,6 +111,15 @@ impl TurnPort for SessionPort {
         Box::pin(async move {
             let changed = self.want(|reply| ClientRequest::ChangeFile { change, reply }).await?;
             Ok(Written { hash: changed.hash, saved: true })
+        })
+    }
+
+    fn edit_made(&self, request_id: &str, made: MadeEdit) -> PortFuture<'_, ()> {
+        let request_id = request_id.to_owned();
+        Box::pin(async move {
+            let report = EngineReport::EditMade { session_id: self.session_id.clone(), request_id, made };
+            // A closed channel means that the loop is gone, and nobody is left to hear.
+            let _ = self.shared.reports.send(report).await;
         })
     }
 

@@ -109,7 +109,7 @@ impl Bench {
         loop {
             match self.reports.recv().await.unwrap() {
                 EngineReport::Said { event, .. } => events.push(event),
-                EngineReport::Stepped { .. } => {}
+                EngineReport::Stepped { .. } | EngineReport::EditMade { .. } => {}
                 EngineReport::TurnEnded { session_id, turn, failure, cancelled: false } => {
                     assert_eq!(session_id, "s");
                     return (events, turn, failure.map(|failure| failure.message));

@@ -65,10 +65,18 @@ impl CodeSearch for Retrieval {
         cancel: &AtomicBool,
     ) -> Result<Option<SymbolFound>, String> {
         let found = search_symbols(view, name, 1, cancel).map_err(|why| why.to_string())?;
-        Ok(found.into_iter().next().map(|(root, path, symbol)| {
-            let path = root.map_or_else(|| path.clone(), |root| format!("{root}/{path}"));
-            shown(path, symbol)
-        }))
+        Ok(found.into_iter().next().map(placed))
+    }
+
+    fn symbols(
+        &self,
+        view: &WorkspaceView,
+        name: &str,
+        most: usize,
+        cancel: &AtomicBool,
+    ) -> Vec<SymbolFound> {
+        let found = search_symbols(view, name, most, cancel).unwrap_or_default();
+        found.into_iter().map(placed).collect()
     }
 
     fn related(
@@ -80,6 +88,11 @@ impl CodeSearch for Retrieval {
     ) -> Result<RelatedFiles, String> {
         related(view, file, most, cancel).map_err(|why| why.to_string())
     }
+}
+
+fn placed((root, path, symbol): (Option<String>, String, Symbol)) -> SymbolFound {
+    let path = root.map_or_else(|| path.clone(), |root| format!("{root}/{path}"));
+    shown(path, symbol)
 }
 
 fn shown(path: String, symbol: Symbol) -> SymbolFound {

@@ -1,6 +1,7 @@
 //! Tools, patches, commands and approvals in a turn.
 
 use super::*;
+use crate::domain::approval::{MadeEnd, MadeFile};
 use crate::domain::dialect::desktop::message::{PlanStep, SessionState};
 use crate::host::ports::FileOperation;
 
@@ -270,6 +271,47 @@ async fn what_of_a_change_could_not_be_taken_back_is_said_file_by_file() {
     assert!(stands[1].ends_with("It could not be taken back: No place."), "{told}");
     assert_eq!(stands[2], "b.txt holds again what it held before.");
     assert_eq!(final_of(&world.port).1.files_modified, 1);
+}
+
+#[tokio::test]
+async fn r002_49_a_stop_while_several_files_are_written_leaves_all_of_the_change_or_none_and_says_which() {
+    for second_is_taken in [true, false] {
+        // Given a change of two files
+        let new = |path: &str| json!({ "file_path": path, "new_content": "new\n" });
+        let wish = json!({ "files": [new("b.txt"), new("c.txt")], "rationale": "because" });
+        let server = FakeModel::start(vec![tool_call("propose_patch", &wish)]).await;
+        let world = world(true, User::StopsAtWrite);
+        if !second_is_taken {
+            world.port.refuses.lock().unwrap().insert("c.txt".to_owned(), 0);
+        }
+        // When it is allowed, and the turn is stopped while the first is written
+        turn::run(&world.port, openai_request(&server)).await;
+        // Then the second is written too, or the first taken back
+        let written: Vec<String> =
+            world.port.writes.lock().unwrap().iter().map(|(_, path, ..)| path.clone()).collect();
+        assert_eq!(written, ["b.txt", "c.txt"]);
+        let operations = world.port.operations.lock().unwrap().clone();
+        let taken_back = ("b.txt".to_owned(), Some(content_hash(b"new\n")), FileOperation::Delete);
+        assert_eq!(operations, if second_is_taken { vec![] } else { vec![taken_back] });
+        // And whoever keeps the edit hears what stands, as does the user, before the turn ends as stopped
+        let hash = Some(content_hash(b"new\n"));
+        let made = |path: &str| MadeFile {
+            root: None,
+            path: path.to_owned(),
+            end: MadeEnd::Made { hash: hash.clone() },
+        };
+        let told = match second_is_taken {
+            true => Ok(vec![made("b.txt"), made("c.txt")]),
+            false => Err("c.txt could not be changed, so no file of this change was. No place. What was written before it \
+                          was taken back: b.txt."
+                .to_owned()),
+        };
+        assert_eq!(*world.port.made.lock().unwrap(), [told]);
+        let ends = if second_is_taken { "tool.execute:completed" } else { "tool.execute:failed" };
+        assert_eq!(world.port.kinds()[3..], [ends, "assistant.message_final"]);
+        let end = final_of(&world.port).1;
+        assert_eq!((end.cancelled, end.files_modified), (true, if second_is_taken { 2 } else { 0 }));
+    }
 }
 
 #[tokio::test]

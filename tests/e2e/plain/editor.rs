@@ -19,6 +19,8 @@ pub enum Edits {
     WithinCommand,
     /// Made only for the version that it has; it types once before each.
     Versioned,
+    /// Made of chat documents only; of anything else answered no, and dropped.
+    Refused,
 }
 
 /// What an editor can do, and how.
@@ -78,7 +80,7 @@ impl Manner {
 /// One.
 pub struct Editor {
     pub server: Server,
-    manner: Manner,
+    pub manner: Manner,
     /// By URI: version and text.
     docs: BTreeMap<String, (i64, String)>,
     /// Edits that were asked for, in order.
@@ -278,6 +280,10 @@ impl Editor {
             }
             Edits::WithinCommand => {
                 let made = self.in_command && self.make(&edit);
+                self.server.answer(id, json!({ "applied": made }));
+            }
+            Edits::Refused => {
+                let made = document_of(&edit).ends_with(".bb.md") && self.make(&edit);
                 self.server.answer(id, json!({ "applied": made }));
             }
             Edits::Versioned => {

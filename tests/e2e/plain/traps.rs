@@ -160,6 +160,75 @@ fn trap_4_an_accepted_change_is_made_when_its_text_came_back() {
     assert_eq!(editor.text(&file), "attempts\n");
 }
 
+/// What an editor says it made and did not, or did not make, is offered to its user, and made once.
+#[test]
+fn trap_4_a_change_that_an_editor_did_not_make_is_offered_again_and_never_made_twice() {
+    for leaves in [false, true] {
+        for manner in [Manner::eglot(), Manner::helix()] {
+            // Given a change that was allowed and that the editor does not make
+            let mut editor = Editor::start(Manner { edits: Edits::Made, ..manner.clone() });
+            let (file, chat) = proposed(&mut editor);
+            let before = editor.text(&file).to_owned();
+            editor.manner.edits = Edits::Refused;
+            editor.runs(&chat, "", "Allow once");
+            let offered = |editor: &mut Editor, uri: &str| -> Vec<String> {
+                let titles = editor.titles(uri, "").into_iter();
+                titles
+                    .filter(|title| title.contains("the accepted change of") || title.contains("Leave out"))
+                    .collect()
+            };
+            let both = ["Make the accepted change of a.txt", "Leave out the change of a.txt"];
+            // Then it is offered, in the file and in the chat, and marked, and told once
+            editor.until("the offer", |editor| (offered(editor, &file) == both).then_some(()));
+            assert_eq!(offered(&mut editor, &chat), both);
+            let mark = editor.until("a mark", |editor| {
+                let marks = editor.marks.get(&file).cloned().unwrap_or_default();
+                marks
+                    .into_iter()
+                    .find(|mark| mark["message"].as_str().is_some_and(|text| text.contains("did not make")))
+            });
+            assert_eq!(mark["severity"], 2);
+            let told =
+                editor.said.iter().filter(|said| said.contains("did not make the accepted change")).count();
+            assert_eq!((editor.text(&file), told), (before.as_str(), 1));
+            // And the agent waits, and nothing is sent again by itself
+            let sent = |editor: &Editor| editor.edits.iter().filter(|edit| document_of(edit) == file).count();
+            assert_eq!(sent(&editor), 1);
+            assert!(!editor.text(&chat).contains("Replaced with"));
+            editor.manner.edits = Edits::Made;
+            editor.runs(&file, "", if leaves { both[1] } else { both[0] });
+            if leaves {
+                // When it is left out, the agent hears so
+                editor.sees(&chat, "the user left it out");
+                assert_eq!((editor.text(&file), sent(&editor)), (before.as_str(), 1));
+            } else {
+                // When it is made by the command, it is made once, and the offer is gone
+                editor.sees(&chat, "Replaced with `attempts`");
+                assert_eq!(editor.text(&file), before.replace("retries", "attempts"));
+                assert_eq!(sent(&editor), 2);
+            }
+            editor.until("no offer", |editor| offered(editor, &file).is_empty().then_some(()));
+        }
+    }
+}
+
+/// Eglot says no, and its user takes the edit later by a key of the editor's own.
+#[test]
+fn trap_4_an_edit_that_the_user_makes_after_a_no_counts_and_is_not_offered_any_more() {
+    let mut editor = Editor::start(Manner { edits: Edits::Made, ..Manner::eglot() });
+    let (file, chat) = proposed(&mut editor);
+    editor.manner.edits = Edits::NoFirst;
+    editor.runs(&chat, "", "Allow once");
+    editor.until("the offer", |editor| {
+        editor.titles(&file, "").iter().any(|title| title.starts_with("Make the accepted")).then_some(())
+    });
+    editor.manner.edits = Edits::Made;
+    editor.makes_late_edits();
+    editor.sees(&chat, "Replaced with `attempts`");
+    assert!(!editor.text(&file).contains("retries"), "{}", editor.text(&file));
+    assert!(!editor.titles(&file, "").iter().any(|title| title.contains("change of a.txt")));
+}
+
 /// Kate takes an edit only within two seconds of a command, and announces none of it.
 #[test]
 fn trap_5_where_edits_are_taken_from_commands_alone_each_begins_in_one() {

@@ -240,3 +240,53 @@ fn paths_are_offered_behind_an_at_sign_within_a_keystroke() {
     editor.types(&chat, "mail a@b");
     assert_eq!(words(&mut editor, 8)["items"], json!([]));
 }
+
+#[test]
+fn r002_40_definitions_are_offered_behind_an_at_sign_and_go_with_the_prompt_that_names_them() {
+    // Given a definition, on disk and in a buffer that was not saved
+    let mut editor = Editor::start(Manner::helix());
+    editor.server.write("door.rs", "pub struct Door;\nimpl Door {\n    fn open_it(&self) {}\n}\n");
+    editor.open("lock.rs", "fn open_lock() {}\n");
+    let chat = editor.open("x.bb.md", "why does @open");
+    let words = |editor: &mut Editor, typed: &str| -> Vec<Value> {
+        editor.types(&chat, typed);
+        let at = json!({ "line": 0, "character": typed.len() });
+        let answer =
+            editor.ask("textDocument/completion", json!({ "textDocument": { "uri": chat }, "position": at }));
+        answer["items"]
+            .as_array()
+            .expect("words")
+            .iter()
+            .map(|word| json!([word["label"], word["kind"], word["detail"]]))
+            .collect()
+    };
+    // When a part of its name is typed
+    let found = words(&mut editor, "why does @open");
+    // Then it is offered, with where it is, behind its type
+    assert!(found.contains(&json!(["@symbol:Door::open_it", 18, "method in door.rs:3"])), "{found:#?}");
+    assert!(found.contains(&json!(["@symbol:open_lock", 18, "function in lock.rs:1"])), "{found:#?}");
+    assert_eq!(
+        words(&mut editor, "why does @symbol:open_l"),
+        [json!(["@symbol:open_lock", 18, "function in lock.rs:1"])]
+    );
+    // And a path is not taken for a name, nor is one letter
+    assert!(words(&mut editor, "why does @door.rs").iter().all(|word| word[1] != 18));
+    assert!(words(&mut editor, "why does @o").iter().all(|word| word[1] != 18));
+    // When the prompt that names it is sent, then its lines go along
+    editor.types(&chat, "why does @symbol:Door::open_it do nothing?\n");
+    editor.runs(&chat, "", "Send to the agent");
+    editor.until("the end", |editor| {
+        (!editor.titles(&chat, "").contains(&"Stop the agent".to_owned())).then_some(())
+    });
+    let sessions = editor.ask("bb/listSessions", json!({}));
+    let session = sessions["sessions"][0]["sessionId"].as_str().expect("a session").to_owned();
+    let events = editor.ask("bb/events/read", json!({ "sessionId": session, "fromSeq": 1 }));
+    let context = events["events"]
+        .as_array()
+        .expect("events")
+        .iter()
+        .find(|event| event["type"] == "local.context")
+        .cloned();
+    let context = context.unwrap_or_else(|| panic!("no context: {events:#}"));
+    assert!(context.to_string().contains("fn open_it(&self)"), "{context:#}");
+}

@@ -134,7 +134,8 @@ export class ReviewDesk {
     } catch {
       return undefined;
     }
-    if (patch.status !== "pending") return undefined;
+    // One that waits and has nothing left to decide is being written.
+    if (patch.status !== "pending" || hunksOf(patch).every(({ state }) => state !== "proposed")) return undefined;
     const known = this.reviews.get(patchId);
     const choices = known?.choices ?? new Map<string, Choice>();
     for (const { id, state } of hunksOf(patch)) if (state === "accepted" || state === "rejected") choices.set(id, state);

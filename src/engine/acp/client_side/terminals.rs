@@ -131,7 +131,16 @@ impl Terminals {
             params.env.into_iter().map(|variable| (variable.name.into(), variable.value.into())).collect();
         let (program, args) = self.words(params.command, params.args, &env, cwd.path())?;
         let inherited = std::env::vars_os().collect();
-        let job = Job { program, args, inherited, env, cwd, guard: self.guard.clone(), hold: Hold::Cgroup };
+        let job = Job {
+            program,
+            args,
+            inherited,
+            env,
+            cwd,
+            guard: self.guard.clone(),
+            hold: Hold::Cgroup,
+            confinement: None,
+        };
         let (streams, output) = streams().map_err(|error| {
             CodedError::new(
                 ErrorCode::Overloaded,

@@ -62,6 +62,7 @@ impl AgentProcess {
             cwd,
             guard: command.guard.clone(),
             hold: Hold::Cgroup,
+            confinement: None,
         };
         let process = Contained::spawn(&job, theirs).await.map_err(refuse)?;
         let (stdin, closer) = closable(stdin);

@@ -401,6 +401,9 @@ export type ChosenRule = {
 /** What a command, an edit or a tool does. */
 export type CommandClass = "read" | "edit" | "build" | "network" | "destructive" | "unknown";
 
+/** Which files commands of the server see and change. */
+export type CommandConfinement = "workspace" | "off";
+
 /** Where a command runs. */
 export type CommandRunner = "local_terminal" | "server_runner";
 
@@ -414,6 +417,12 @@ export type CommandsSetting = {
   cpuSeconds?: number | null;
   /** Mebibytes of memory that each of its processes may have; at least 64. Default 4096. */
   memoryMebibytes?: number | null;
+  /** Which files commands of the server see and change. Default: `workspace`. */
+  confinement?: CommandConfinement | null;
+  /** Folders and files, absolute or with `~/` in front, that they read beside those of `workspace`. */
+  reads?: string[] | null;
+  /** Folders and files, likewise, that they read and write. */
+  writes?: string[] | null;
 };
 
 /** One choice of an option. */

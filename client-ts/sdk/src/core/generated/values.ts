@@ -54,6 +54,10 @@ export const VALUES = {
     "destructive",
     "unknown",
   ] satisfies T.CommandClass[] as readonly T.CommandClass[],
+  CommandConfinement: [
+    "workspace",
+    "off",
+  ] satisfies T.CommandConfinement[] as readonly T.CommandConfinement[],
   CommandRunner: [
     "local_terminal",
     "server_runner",
