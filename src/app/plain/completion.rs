@@ -1,4 +1,5 @@
-//! Words in a chat document: commands of the engine behind `/`, files of the workspace behind `@`.
+//! Words in a chat document: commands of the engine behind `/`, files of the workspace behind `@`; and the same files for a client
+//! that asks for them by a part of their path.
 //!
 //! Owns the list of paths that is kept between keystrokes. What a mention means to a prompt is not decided here.
 
@@ -10,9 +11,14 @@ use crate::app::ports::FileJob;
 use crate::app::state::App;
 use crate::domain::chat_document::{ChatText, Mention, Speaker, best_paths, is_chat, mention_at};
 use crate::domain::edits::overlay::{Position, char_at};
+use crate::protocol::request::{FindFilesParams, FindFilesResult};
 
 /// Words that are offered at a time; more are found by typing on.
 const MOST: usize = 60;
+
+/// Paths that are found where nobody says how many, and at most.
+const FOUND: usize = 50;
+const MOST_FOUND: usize = 200;
 
 /// How long the list of paths is good, in microseconds: a file that was just made is offered within that time.
 const PATHS_US: u64 = 3_000_000;
@@ -26,13 +32,30 @@ pub(in crate::app) struct KnownPaths {
     looking: bool,
 }
 
-/// A completion that waits for the paths of the workspace.
+/// What waits for the paths of the workspace.
 #[derive(Debug)]
-pub struct PathsWanted {
-    typed: String,
-    range: (Position, Position),
-    /// `None`: they are only looked for again.
-    reply: Option<Reply<StandardAnswer>>,
+pub struct PathsWanted(Option<WaitsForPaths>);
+
+#[derive(Debug)]
+enum WaitsForPaths {
+    /// A completion in a document.
+    Words { typed: String, range: (Position, Position), reply: Reply<StandardAnswer> },
+    /// `bb/findFiles`.
+    Found { query: String, most: usize, reply: Reply<FindFilesResult> },
+}
+
+impl WaitsForPaths {
+    fn answer(self, paths: &[String]) {
+        match self {
+            Self::Words { typed, range, reply } => {
+                reply.answer(StandardAnswer::Words(words(paths, &typed, range)));
+            }
+            Self::Found { query, most, reply } => {
+                let best = best_paths(paths, query.trim(), most).into_iter().map(str::to_owned);
+                reply.answer(FindFilesResult { paths: best.collect() });
+            }
+        }
+    }
 }
 
 impl App {
@@ -110,31 +133,42 @@ impl App {
         words.collect()
     }
 
+    /// Answers `bb/findFiles`.
+    pub(in crate::app) fn find_files(&mut self, params: FindFilesParams, reply: Reply<FindFilesResult>) {
+        let most =
+            params.limit.map_or(FOUND, |limit| usize::try_from(limit).unwrap_or(FOUND)).min(MOST_FOUND);
+        self.with_paths(WaitsForPaths::Found { query: params.query, most, reply });
+    }
+
     fn paths_offered(&mut self, typed: String, range: (Position, Position), reply: Reply<StandardAnswer>) {
+        self.with_paths(WaitsForPaths::Words { typed, range, reply });
+    }
+
+    /// Answers from the paths that are known, and has them looked for again where that was a while ago.
+    fn with_paths(&mut self, waits: WaitsForPaths) {
         let now = self.now_us();
         let known = &mut self.paths;
         let is_fresh = known.found_us.is_some_and(|found| now < found.saturating_add(PATHS_US));
-        let reply = match known.found_us {
+        let waits = match known.found_us {
             Some(_) => {
-                reply.answer(StandardAnswer::Words(words(&known.paths, &typed, range)));
+                waits.answer(&known.paths);
                 None
             }
-            None => Some(reply),
+            None => Some(waits),
         };
-        if is_fresh || (reply.is_none() && known.looking) {
+        if is_fresh || (waits.is_none() && known.looking) {
             return;
         }
         known.looking = true;
-        let wanted = Box::new(PathsWanted { typed, range, reply });
-        self.files.submit(FileJob::Paths { wanted }, Arc::default());
+        self.files.submit(FileJob::Paths { wanted: Box::new(PathsWanted(waits)) }, Arc::default());
     }
 
     /// The paths of the workspace were found.
     pub(in crate::app) fn paths_found(&mut self, wanted: PathsWanted, paths: Vec<String>) {
         let paths = Arc::new(paths);
         self.paths = KnownPaths { paths: paths.clone(), found_us: Some(self.now_us()), looking: false };
-        if let Some(reply) = wanted.reply {
-            reply.answer(StandardAnswer::Words(words(&paths, &wanted.typed, wanted.range)));
+        if let Some(waits) = wanted.0 {
+            waits.answer(&paths);
         }
     }
 }
