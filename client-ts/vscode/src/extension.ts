@@ -19,6 +19,7 @@ import { ReviewDesk } from "./host/review_desk";
 import { ReviewEditors } from "./host/review_editors";
 import { mention } from "./host/selection";
 import { ServerConnection } from "./host/server_connection";
+import { chosenBefore, openSetup } from "./host/setup_editor";
 import { readNotify } from "./host/settings";
 import { Sidebar, VIEW_ID } from "./host/sidebar";
 import { StatusBar } from "./host/status_bar";
@@ -59,7 +60,11 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     trusted: vscode.workspace.isTrusted,
     roots: (vscode.workspace.workspaceFolders ?? []).map(({ name }) => name),
     sendWithModifier: vscode.workspace.getConfiguration("breadboard").get("sendWithModifier") === true,
+    unchosen: !chosenBefore(context),
   });
+  const isRunning = (): boolean =>
+    state?.running === true || (state?.sessions ?? []).some((session) => session.status === "running");
+  const setup = openSetup({ context, server, credentials, isRunning, changed: () => sidebar.tellStatus() });
   const desk = new ReviewDesk({
     ask,
     announced: (method) => server.announced(method),
@@ -83,6 +88,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
         [...((await desk.open(sessionId, patchId))?.choices ?? [])].map(([id, choice]) => ({ id, choice })),
       choose: (patchId, hunkId, choice) => desk.choose(patchId, [hunkId], choice),
     },
+    setup,
     turnDiff: (of, filePath, root) => (filePath === undefined ? turns.showAll(of) : turns.show(of, filePath, root)),
     announced: (method) => server.announced(method),
     restart: () => server.restart(),
@@ -139,9 +145,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       ...(state === undefined ? {} : { state }),
       ...(engine === undefined ? {} : { connection: engine }),
     });
-    const running =
-      host.server === "running" &&
-      (state?.running === true || (state?.sessions ?? []).some((session) => session.status === "running"));
+    const running = host.server === "running" && isRunning();
     void vscode.commands.executeCommand("setContext", "breadboard.running", running);
   }
 
@@ -187,7 +191,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       )
         void tellApprovals(ask).catch(refuse);
       // What a workspace says of these changes nothing, and is no reason to ask.
-      if (change.affectsConfiguration("breadboard") && server.settingsChanged()) void offerRestart();
+      if (change.affectsConfiguration("breadboard") && !setup.isChanging && server.settingsChanged()) void followSettings();
     }),
   );
 
@@ -204,6 +208,13 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     } catch (error) {
       log.error(`The first request failed: ${error instanceof Error ? error.message : String(error)}`);
     }
+  }
+
+  /** Another model is given to the server as it runs; for anything else a restart is offered. */
+  async function followSettings(): Promise<void> {
+    sidebar.tellStatus();
+    const taken = await server.takeModel().catch((error: unknown) => (refuse(error), false));
+    if (!taken && server.settingsChanged()) await offerRestart();
   }
 
   async function offerRestart(): Promise<void> {
@@ -320,6 +331,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
               command: "breadboard.manageTrust",
             },
           ]),
+      { label: "$(account) Choose who answers", command: "breadboard.setup" },
       { label: "$(shield) Choose what is done without asking", command: "breadboard.approvals" },
       { label: "$(settings-gear) Settings", command: "breadboard.openSettings" },
       { label: "$(key) Set engine token", command: "breadboard.setEngineToken" },
@@ -358,6 +370,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     "breadboard.open": () => sidebar.ask("page.focus"),
     "breadboard.newSession": () => sidebar.ask("page.newSession"),
     "breadboard.showSessions": () => sidebar.ask("page.showSessions"),
+    "breadboard.setup": () => sidebar.ask("page.setup"),
     "breadboard.openSettings": () => vscode.commands.executeCommand("workbench.action.openSettings", "breadboard"),
     "breadboard.askSelection": () => sidebar.ask("page.compose", { text: selection() }),
     "breadboard.createSpec": () => specs.show(),

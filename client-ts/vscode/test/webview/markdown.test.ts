@@ -60,6 +60,7 @@ describe("an answer", () => {
       ]),
     ).toEqual([
       ["copy", "Copy the code"],
+      ["apply", "Apply the code to a file"],
       ["insert", "Insert the code at the cursor"],
       ["open", "Open the code in an editor"],
     ]);

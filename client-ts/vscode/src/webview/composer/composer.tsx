@@ -169,12 +169,10 @@ export function Composer() {
   };
 
   return (
-    <form
+    // No form: the editor's pages have none that is submitted.
+    <section
       class="composer"
-      onSubmit={(event) => {
-        event.preventDefault();
-        send();
-      }}
+      aria-label="Composer"
       onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => {
         event.preventDefault();
@@ -260,16 +258,17 @@ export function Composer() {
           </button>
         )}
         <button
-          type="submit"
+          type="button"
           class="primary"
           disabled={!can || draft.text.trim() === ""}
+          onClick={send}
           title={sendWithModifier ? "Send (Ctrl+Enter)" : "Send (Enter)"}
         >
           <Icon name="send" /> {running ? "Queue" : "Send"}
         </button>
       </div>
       {session !== undefined && <Usage session={session} />}
-    </form>
+    </section>
   );
 }
 

@@ -4,6 +4,7 @@
  * Owns nothing but how it is asked for.
  */
 import { type BlockOf, type BreadboardClient, BreadboardError, type Lane, type Requests } from "@breadboard-ls/sdk";
+import { signal } from "@preact/signals";
 import type { OpenTabs } from "./open_tabs";
 import type { Event } from "./raw_events";
 import type { Sentences } from "./sentences";
@@ -12,11 +13,19 @@ import { wholeText } from "./whole_text";
 /** Events of one page while a text is put together. */
 const PAGE = 500;
 
+/** What a workspace is looked through for, to have questions about it. */
+const LOOKED_FOR = ["main", "index", "lib.", "app.", "test"];
+
 export class Reading {
+  /** Some files of the workspace, for questions about it. */
+  readonly paths = signal<readonly string[]>([]);
+
   constructor(
     private readonly client: BreadboardClient,
     private readonly tabs: OpenTabs,
     private readonly sentences: Sentences,
+    /** Whether the server finds files by a part of their path. */
+    readonly canFind: () => boolean,
   ) {}
 
   /** The event of a block, untruncated. */
@@ -42,6 +51,22 @@ export class Reading {
       gitignore: true,
       ...(root === undefined ? {} : { root }),
     });
+  }
+
+  /** The files that a part of a path may mean, best first. */
+  async findFiles(query: string, limit: number): Promise<readonly string[]> {
+    return (await this.client.request("bb/findFiles", { query, limit })).paths;
+  }
+
+  /** Looks for files that questions can be about; without any the questions are general. */
+  async readExamples(): Promise<void> {
+    if (!this.canFind()) return;
+    try {
+      const found = await Promise.all(LOOKED_FOR.map((query) => this.findFiles(query, 20)));
+      this.paths.value = [...new Set(found.flat())];
+    } catch {
+      this.paths.value = [];
+    }
   }
 
   readSnippet(path: string, root?: string): Promise<Requests["bb/readFileSnippet"]["result"]> {

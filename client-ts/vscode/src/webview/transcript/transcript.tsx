@@ -5,6 +5,7 @@ import { useModel } from "../model/context";
 import type { Brought } from "../model/asks";
 import type { OpenSession } from "../model/open_session";
 import { Icon } from "../blocks/icon";
+import { Welcome } from "../setup/welcome";
 import { type Row, rowsOf } from "./rows";
 import { type Rows, useRows } from "./window";
 
@@ -102,35 +103,4 @@ function useBrought(shown: readonly Row[], rows: Rows): void {
 
 function waitingWords(count: number): string {
   return count === 1 ? "One request waits." : `${count} requests wait.`;
-}
-
-export function Welcome() {
-  const model = useModel();
-  const { engine } = model.standing;
-  const ofAgent = model.tabs.active.value?.info.value.agent != null;
-  const examples = [
-    "Explain the main entry point of this project.",
-    "What does the open file do?",
-    "Which tests are there, and how are they run?",
-  ];
-  return (
-    <div class="welcome">
-      <h2>Ask about this workspace</h2>
-      <p>
-        {!ofAgent && engine.value?.kind === "embedded" && engine.value.model == null
-          ? "No model is chosen, so answers are what searching the workspace finds. Choose one in the settings."
-          : "The agent reads, proposes changes and asks before it acts."}
-      </p>
-      <ul>
-        {examples.map((text) => (
-          <li key={text}>
-            <button type="button" class="link" onClick={() => model.compose(text)}>
-              {text}
-            </button>
-          </li>
-        ))}
-      </ul>
-      <p class="hint">Type @ to name a file.</p>
-    </div>
-  );
 }
