@@ -38,6 +38,8 @@ const ALL = [
   "accessibility",
   "former_engine",
   "gap",
+  "reading",
+  "natives",
   "setup",
   "token",
 ];

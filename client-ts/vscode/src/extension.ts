@@ -12,12 +12,13 @@ import { Attention } from "./host/attention";
 import { type Told, type Topic } from "./host/batch";
 import { ContextProvider } from "./host/context_provider";
 import { CreateSpecPanel, PANEL_TYPE } from "./host/create_spec_panel";
+import { CommitWriter } from "./host/commit_message";
 import { Credentials } from "./host/credentials";
 import { DIFF_SCHEME, DiffDocuments, showDiff } from "./host/diffs";
+import { EditorNatives } from "./host/editor_natives";
 import { Remembered } from "./host/remembered";
 import { ReviewDesk } from "./host/review_desk";
 import { ReviewEditors } from "./host/review_editors";
-import { mention } from "./host/selection";
 import { ServerConnection } from "./host/server_connection";
 import { chosenBefore, openSetup } from "./host/setup_editor";
 import { readNotify } from "./host/settings";
@@ -125,12 +126,16 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     failed: (sentence) => log.warn(sentence),
   });
 
+  const natives = new EditorNatives();
+  const commits = new CommitWriter(ask);
+
   function heard(method: string, params: unknown): void {
     if ((method === "bb/state" || method === "bb/connection") && paramsFault(method, params) === undefined) {
       if (method === "bb/state") {
         state = params as typeof state;
         void attention.heard(state);
         void desk.heard(state);
+        commits.heard(state as ServerNotifications["bb/state"]);
       } else if ((params as { sessionId?: string }).sessionId === undefined) engine = params as typeof engine;
     }
     // The gate checks it, and says what does not fit.
@@ -152,6 +157,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   let seenGeneration = 0;
   context.subscriptions.push(
     provider,
+    natives,
     log,
     terminal,
     statusBar,
@@ -239,21 +245,6 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 
   function refuse(error: unknown): void {
     void vscode.window.showErrorMessage(plainly(error instanceof Error ? error.message : String(error)));
-  }
-
-  /** What is marked in the editor, as a mention with its text. */
-  function selection(): string {
-    const editor = vscode.window.activeTextEditor;
-    if (editor === undefined) return "";
-    const { document, selection: range } = editor;
-    return mention({
-      // Where several folders are open, a path alone may be of any of them.
-      where: vscode.workspace.asRelativePath(document.uri, (vscode.workspace.workspaceFolders?.length ?? 0) > 1),
-      start: range.start,
-      end: range.end,
-      text: document.getText(range),
-      language: document.languageId,
-    });
   }
 
   async function stop(): Promise<void> {
@@ -372,7 +363,15 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     "breadboard.showSessions": () => sidebar.ask("page.showSessions"),
     "breadboard.setup": () => sidebar.ask("page.setup"),
     "breadboard.openSettings": () => vscode.commands.executeCommand("workbench.action.openSettings", "breadboard"),
-    "breadboard.askSelection": () => sidebar.ask("page.compose", { text: selection() }),
+    "breadboard.askSelection": (...args) => sidebar.ask("page.compose", { text: natives.mentionOf(args) }),
+    "breadboard.explain": (...args) => sidebar.ask("page.ask", { text: natives.prompt("explain", args) }),
+    "breadboard.fix": (...args) => sidebar.ask("page.ask", { text: natives.prompt("fix", args) }),
+    "breadboard.writeTests": (...args) => sidebar.ask("page.ask", { text: natives.prompt("test", args) }),
+    "breadboard.askTerminalSelection": () =>
+      natives.terminalSelection().then((text) => sidebar.ask("page.compose", { text })),
+    "breadboard.commitMessage": (...args) => commits.write(args[0]),
+    "breadboard.find": () => sidebar.ask("page.find"),
+    "breadboard.exportSession": () => sidebar.ask("page.export"),
     "breadboard.createSpec": () => specs.show(),
     "breadboard.stop": stop,
     "breadboard.showRequest": () => showRequest(),

@@ -16,6 +16,7 @@ import type { Remembered } from "./remembered";
 import type { Choice } from "./review_desk";
 import type { SetupDesk } from "./setup_desk";
 import type { TurnOf } from "./turn_diffs";
+import { findSymbols, mentionsOf } from "./named_things";
 import { fileNamed, refusal } from "./workspace_files";
 
 /** Largest text that is opened as a document: beyond it an editor of a web stack stalls. */
@@ -60,6 +61,10 @@ export async function act(ports: ActionPorts, method: EditorMethod, params: Para
       return ports.remembered.write(params["state"] as string);
     case "editor.copy":
       return void (await vscode.env.clipboard.writeText(params["text"] as string));
+    case "editor.findSymbols":
+      return { symbols: await findSymbols(params["query"] as string) };
+    case "editor.mention":
+      return { text: mentionsOf(params["uris"] as readonly string[]) };
     case "editor.insert":
       return insert(params["text"] as string);
     case "editor.applyCode":

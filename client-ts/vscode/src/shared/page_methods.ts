@@ -60,6 +60,10 @@ export const EDITOR_METHODS = {
   "editor.chooseApprovals": {},
   "editor.remember": { state: text },
   "editor.copy": { text },
+  /** Symbols of the workspace by a part of their name. */
+  "editor.findSymbols": { query: word },
+  /** Mentions of files and folders by their addresses. */
+  "editor.mention": { uris: texts },
   "editor.insert": { text },
   /** Shows what the code would change in a file, where it can be taken over. */
   "editor.applyCode": { text, path: optional(word) },
@@ -115,6 +119,9 @@ export const PAGE_METHODS = {
   "page.newSession": {},
   "page.showSessions": {},
   "page.setup": {},
+  "page.find": {},
+  "page.export": {},
+  "page.ask": { text: word },
   "page.showSession": { sessionId: word },
   "page.showAsk": { sessionId: word, requestId: optional(word) },
   "page.focus": {},

@@ -123,7 +123,7 @@ export class Model {
     this.turns = new TurnDesk(client, this.tabs, this.sentences);
     this.choices = new EngineChoices(client, this.tabs, this.sentences);
     this.setup = new SetupModel(() => this.ports.link, this.sentences, () => this.readEngine());
-    this.reading = new Reading(client, this.tabs, this.sentences, () => this.standing.offers("bb/findFiles"));
+    this.reading = new Reading(client, this.tabs, this.sentences, () => this.ports.link, () => this.standing.offers("bb/findFiles"));
     this.raw = new RawEvents(client, this.tabs);
     this.saved = readSaved(saved);
     this.restore(this.saved);
@@ -155,6 +155,9 @@ export class Model {
     if (method === "page.newSession") this.newSession();
     if (method === "page.showSessions") this.listing.value = true;
     if (method === "page.setup") this.askWho();
+    if (method === "page.find") this.find();
+    if (method === "page.export") void this.exportSession();
+    if (method === "page.ask") void this.prompts.ask(params["text"] as string);
     if (method === "page.showSession") void this.showSession({ sessionId: params["sessionId"] as string });
     if (method === "page.showAsk")
       void this.showSession({
@@ -178,6 +181,18 @@ export class Model {
     this.wantsNew = false;
     this.tabs.create(agent);
     this.prompts.focus.value += 1;
+  }
+
+  /** Whether something is looked for in the conversation. */
+  readonly finding = signal(0);
+
+  find(): void {
+    this.pane.value = "chat";
+    this.finding.value += 1;
+  }
+
+  exportSession(): Promise<void> {
+    return this.reading.exportSession(this.standing.summary(this.tabs.activeId.value)?.title || "Session");
   }
 
   /** Shows the choice of who answers. */

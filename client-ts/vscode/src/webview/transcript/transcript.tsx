@@ -1,11 +1,12 @@
 /** The transcript: as much of it on the page as is seen, older pages from the server as they are reached. */
-import { useCallback, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { BlockView } from "../blocks/block_view";
 import { useModel } from "../model/context";
 import type { Brought } from "../model/asks";
 import type { OpenSession } from "../model/open_session";
 import { Icon } from "../blocks/icon";
 import { Welcome } from "../setup/welcome";
+import { Find } from "./find";
 import { type Row, rowsOf } from "./rows";
 import { type Rows, useRows } from "./window";
 
@@ -24,9 +25,31 @@ export function Transcript({ session }: { session: OpenSession }) {
   const rows = useRows(keys, older);
   const pending = session.pending();
   useBrought(shown, rows);
+  const [foundAt, setFoundAt] = useState<number | undefined>(undefined);
+  const finding = model.finding.value > 0;
+  const blocks = useMemo(() => (finding ? shown.map(({ block }) => block) : []), [shown, finding]);
 
   return (
-    <div class="transcript">
+    <div
+      class="transcript"
+      onKeyDown={(event) => {
+        if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "f" && !event.altKey && !event.shiftKey) {
+          event.preventDefault();
+          event.stopPropagation();
+          model.find();
+        }
+      }}
+    >
+      {finding && (
+        <Find
+          blocks={blocks}
+          hasMore={hasMore}
+          onRow={(index) => {
+            setFoundAt(index);
+            if (index !== undefined) rows.toRow(index);
+          }}
+        />
+      )}
       <div
         class="scroller"
         ref={rows.scroller}
@@ -48,7 +71,7 @@ export function Transcript({ session }: { session: OpenSession }) {
               <article
                 key={row.key}
                 ref={rows.measure}
-                class="row"
+                class={row.index === foundAt ? "row found" : "row"}
                 data-index={row.index}
                 data-block={one.block.id}
                 aria-posinset={row.index + 1}
