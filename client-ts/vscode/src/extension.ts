@@ -7,6 +7,7 @@ import type { Requests, ServerNotifications } from "@breadboard-ls/sdk";
 import { paramsFault } from "@breadboard-ls/sdk";
 import * as vscode from "vscode";
 import { AgentTerminal } from "./host/agent_terminal";
+import { CODE_SCHEME, CodeDocuments } from "./host/apply_code";
 import { chooseApprovals, tellApprovals } from "./host/approvals_picker";
 import { Attention } from "./host/attention";
 import { type Told, type Topic } from "./host/batch";
@@ -78,6 +79,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   });
   const reviews = new ReviewEditors({ ask, desk });
   const turns = new TurnDiffs(ask);
+  const code = new CodeDocuments();
   const sidebar = new Sidebar({
     extensionUri: context.extensionUri,
     log,
@@ -89,6 +91,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
         [...((await desk.open(sessionId, patchId))?.choices ?? [])].map(([id, choice]) => ({ id, choice })),
       choose: (patchId, hunkId, choice) => desk.choose(patchId, [hunkId], choice),
     },
+    code,
     setup,
     turnDiff: (of, filePath, root) => (filePath === undefined ? turns.showAll(of) : turns.show(of, filePath, root)),
     announced: (method) => server.announced(method),
@@ -183,6 +186,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     vscode.window.registerWebviewPanelSerializer(PANEL_TYPE, specs),
     vscode.workspace.registerTextDocumentContentProvider(DIFF_SCHEME, new DiffDocuments(ask)),
     vscode.workspace.registerTextDocumentContentProvider(TURN_SCHEME, turns),
+    vscode.workspace.registerTextDocumentContentProvider(CODE_SCHEME, code),
     vscode.workspace.onDidGrantWorkspaceTrust(() => {
       void server.tellTrust();
       draw();

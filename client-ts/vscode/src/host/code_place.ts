@@ -77,6 +77,15 @@ export function changesOf(file: readonly string[], hunks: readonly DiffHunk[]): 
   return changes;
 }
 
+/** The file with these changes in it. */
+export function withChanges(file: readonly string[], changes: readonly LineChange[]): readonly string[] {
+  const out = [...file];
+  // From below, so that the places above stay.
+  for (const { from, to, lines } of changes.toSorted((one, other) => other.from - one.from))
+    out.splice(from, to - from + 1, ...lines);
+  return out;
+}
+
 function indexesOf(file: readonly string[], line: string): readonly number[] {
   return file.flatMap((one, at) => (one.trim() === line.trim() ? [at] : []));
 }

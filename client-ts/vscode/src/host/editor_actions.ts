@@ -10,7 +10,7 @@ import * as vscode from "vscode";
 import type { EditorMethod } from "../shared/page_methods";
 import type { SetupWish } from "../shared/setup";
 import { chooseApprovals } from "./approvals_picker";
-import { applyCode } from "./apply_code";
+import type { CodeDocuments } from "./apply_code";
 import { type Ask, closeDiff, showDiff } from "./diffs";
 import type { Remembered } from "./remembered";
 import type { Choice } from "./review_desk";
@@ -31,6 +31,8 @@ export interface ActionPorts {
   readonly remembered: Remembered;
   restart(): Promise<void>;
   showLog(): void;
+  /** Code of an answer that goes into a file. */
+  readonly code: Pick<CodeDocuments, "apply">;
   /** Who answers. */
   readonly setup: Pick<SetupDesk, "look" | "check" | "choose">;
   /** The edits that wait, change by change. */
@@ -68,7 +70,7 @@ export async function act(ports: ActionPorts, method: EditorMethod, params: Para
     case "editor.insert":
       return insert(params["text"] as string);
     case "editor.applyCode":
-      return applyCode(params["text"] as string, (params["path"] as string | null | undefined) ?? undefined);
+      return ports.code.apply(params["text"] as string, (params["path"] as string | null | undefined) ?? undefined);
     case "editor.openText":
       return openText(params["title"] as string, params["text"] as string, params["language"] as string | undefined);
     case "editor.openFile":

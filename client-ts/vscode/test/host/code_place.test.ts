@@ -1,6 +1,6 @@
 /** Where code of an answer belongs in a file. */
 import { expect, it } from "vitest";
-import { changesOf, diffOf, isDiff, placeOfCode } from "../../src/host/code_place";
+import { changesOf, diffOf, isDiff, placeOfCode, withChanges } from "../../src/host/code_place";
 
 const FILE = ["use std;", "", "impl Door {", "    fn open(&self) {", "        turn();", "    }", "", "    fn shut(&self) {", "    }", "}"];
 
@@ -26,6 +26,17 @@ it("a diff changes the lines that it shows, near where it says, and nothing wher
   expect(first?.file).toBe("src/door.rs");
   expect(changesOf(FILE, first?.hunks ?? [])).toEqual([
     { from: 3, to: 5, lines: ["    fn open(&self) {", "        push();", "        pull();", "    }"] },
+  ]);
+  const changes = changesOf(FILE, first?.hunks ?? []) ?? [];
+  const more = { from: 2, to: 1, lines: ["// a door"] };
+  expect(withChanges(FILE, [more, ...changes]).slice(1, 8)).toEqual([
+    "",
+    "// a door",
+    "impl Door {",
+    "    fn open(&self) {",
+    "        push();",
+    "        pull();",
+    "    }",
   ]);
   expect(changesOf(["nothing"], first?.hunks ?? [])).toBe(undefined);
 });

@@ -36,6 +36,7 @@ const ports = (answer: unknown = {}) => ({
     choices: async () => [{ id: "h1", choice: "accepted" as const }],
     choose: (...choice: unknown[]) => void stub.done.push(["choose", ...choice]),
   },
+  code: { apply: async () => undefined },
   setup: {
     look: async () => ({ agents: [], providers: [], now: "" }),
     check: async () => ({ ok: true }),

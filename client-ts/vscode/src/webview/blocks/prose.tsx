@@ -3,6 +3,7 @@ import { type Block, growthSince } from "@breadboard-ls/sdk";
 import { Component } from "preact";
 import { useMemo, useRef } from "preact/hooks";
 import { Cutter, toHtml, toHtmlOnce } from "../markdown";
+import { drawFormulas } from "../math/loader";
 import { useModel } from "../model/context";
 import { placeOf } from "../places";
 import { sheetsOf } from "./sheets";
@@ -144,8 +145,27 @@ class Piece extends Component<PieceProps> {
     return next.text !== this.props.text || next.grows !== this.props.grows;
   }
 
+  private piece: HTMLDivElement | null = null;
+  private readonly take = (element: HTMLDivElement | null): void => {
+    this.piece = element;
+  };
+
+  override componentDidMount(): void {
+    this.drawFormulas();
+  }
+
+  override componentDidUpdate(): void {
+    this.drawFormulas();
+  }
+
+  /** Of a piece that is finished: one that grows would be drawn anew with each word. */
+  private drawFormulas(): void {
+    const { piece, props } = this;
+    if (!props.grows && /[$\\]/.test(props.text) && piece !== null) void drawFormulas(piece);
+  }
+
   override render({ text, grows }: PieceProps) {
-    return <div class="piece" dangerouslySetInnerHTML={{ __html: grows ? toHtmlOnce(text) : toHtml(text) }} />;
+    return <div ref={this.take} class="piece" dangerouslySetInnerHTML={{ __html: grows ? toHtmlOnce(text) : toHtml(text) }} />;
   }
 }
 
