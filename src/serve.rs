@@ -33,10 +33,10 @@ use crate::editor::{
 use crate::engine::acp::{self, AcpEngine, presets};
 use crate::engine::breadboard::{self, BreadboardEngine};
 use crate::engine::desktop::{DesktopEngine, DesktopSetup};
-use crate::engine::embedded::EmbeddedEngine;
+use crate::engine::embedded::{EmbeddedEngine, Endpoints};
 use crate::front;
 use crate::front::acp::AcpServing;
-use crate::host::models::{HostTokens, Token};
+use crate::host::models::{HostTokens, Provider, Token};
 use crate::host::retrieval::Retrieval;
 use crate::process;
 use crate::protocol::settings::{EngineKind, Settings};
@@ -210,6 +210,7 @@ pub(crate) fn the_loop(
     App::new(Ports {
         open_journal: Box::new(open_journal),
         files: Box::new(workspace_files(inbox, &runtime)),
+        models: Box::new(Endpoints::new(runtime.clone(), tokens(), key_variables())),
         open_engine: Box::new(move |settings| {
             open_engine(settings, engine_reports, scopes_seen, runtime, hide)
         }),
@@ -335,6 +336,15 @@ fn tokens() -> HostTokens {
         gemini: token(ENV_GEMINI_KEY),
         model: token(ENV_MODEL_TOKEN),
     }
+}
+
+/// The variables that the providers' keys are read from.
+fn key_variables() -> Vec<(Provider, &'static str)> {
+    vec![
+        (Provider::OpenAi, ENV_OPENAI_KEY),
+        (Provider::Anthropic, ENV_ANTHROPIC_KEY),
+        (Provider::Gemini, ENV_GEMINI_KEY),
+    ]
 }
 
 /// At the end of the process: the loop writes what waits and answers. The caller bounds the time.

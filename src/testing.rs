@@ -20,11 +20,11 @@ pub mod app {
             Attachment, BatchRow, BlockRow, ClientRequest, CommandRan, Commit, Connectivity, DiffFor,
             DiffJob, DiffRoot, DiffSide, DownloadFor, Engine, EngineCall, EngineCursor, EngineDecision,
             EngineReport, EngineSession, EngineTraits, FileJob, FileJobDone, FileText, Files, Found,
-            HolderRequest, Journal, JournalError, Lease, LedgerRow, LinkNews, ListedSessions, NewSession,
-            News, OpenJournal, Outbox, PatchText, Preview, Prompt, RealPlace, ResumedLink, Ruling, Secret,
-            SessionHome, SessionReply, SessionRow, Settlement, SpecFilesDone, SpecJob, StreamCall,
-            StreamReport, StreamResume, TabRow, TerminalPiece, TextPart, TurnEnd, TurnJob, TurnJobDone,
-            TurnScopes,
+            HolderRequest, Journal, JournalError, Lease, LedgerRow, LinkNews, ListedSessions, ModelEndpoint,
+            ModelEndpoints, NewSession, News, OpenJournal, Outbox, PatchText, Preview, Prompt, RealPlace,
+            ResumedLink, Ruling, Secret, SessionHome, SessionReply, SessionRow, Settlement, SpecFilesDone,
+            SpecJob, StreamCall, StreamReport, StreamResume, TabRow, TerminalPiece, TextPart, TurnEnd,
+            TurnJob, TurnJobDone, TurnScopes,
         };
     }
     pub mod wire_out {
@@ -241,7 +241,8 @@ pub mod protocol {
     }
     pub mod request {
         pub use crate::protocol::request::{
-            CommandResult, CredentialScope, ListFilesParams, ReadFileSnippetParams,
+            CommandResult, CredentialScope, FindFilesParams, ListFilesParams, ModelProvider,
+            ModelsCheckParams, ModelsCheckResult, ReadFileSnippetParams,
         };
     }
     pub mod schema {

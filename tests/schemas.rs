@@ -483,6 +483,13 @@ fn requests() -> BTreeMap<&'static str, (Vec<Value>, Vec<Value>)> {
             ),
         ),
         (
+            "bb/findFiles",
+            (
+                vec![json!({"query": ""}), json!({"query": "lib", "limit": 9})],
+                vec![json!({}), json!({"query": 1}), json!({"query": "a", "limit": -1})],
+            ),
+        ),
+        (
             "bb/listFiles",
             (
                 vec![
@@ -706,6 +713,17 @@ fn requests() -> BTreeMap<&'static str, (Vec<Value>, Vec<Value>)> {
                     json!({"name": "m", "provider": "openai", "url": "http://localhost:1"}),
                 ],
                 vec![json!({}), json!({"name": null}), json!({"name": "m", "provider": 1})],
+            ),
+        ),
+        ("bb/models/providers", none()),
+        (
+            "bb/models/check",
+            (
+                vec![
+                    json!({"provider": "ollama"}),
+                    json!({"provider": "openai", "name": "m", "url": "http://localhost:1", "token": "t"}),
+                ],
+                vec![json!({}), json!({"provider": null}), json!({"provider": "openai", "token": 1})],
             ),
         ),
         (
@@ -1124,6 +1142,14 @@ fn results() -> Vec<(&'static str, Value, Value)> {
             json!({"mode": "all", "classes": {}, "patterns": [], "runner": "local_terminal"}),
         ),
         ("bb/models/set", json!({"models": []}), json!({"models": [{"id": 1, "name": "M"}]})),
+        (
+            "bb/models/providers",
+            json!({"providers": [{"provider": "openai", "label": "OpenAI", "needsKey": true, "keyVariable": "K", "keyIsSet": true,
+                "defaultUrl": "https://h/"}]}),
+            json!({"providers": [{"provider": "openai"}]}),
+        ),
+        ("bb/models/check", json!({"ok": false, "models": ["m"], "problem": "p"}), json!({"models": ["m"]})),
+        ("bb/findFiles", json!({"paths": ["src/", "src/lib.rs"]}), json!({"paths": [{"path": "a"}]})),
         ("bb/setCredentials", json!({}), json!([])),
         ("bb/tab/open", json!({"tabId": "t", "epoch": "e", "index": 0}), json!({"tabId": "t", "epoch": "e"})),
         (

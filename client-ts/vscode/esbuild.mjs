@@ -27,7 +27,12 @@ const host = {
 };
 const page = {
   ...shared,
-  entryPoints: { main: "src/webview/main.tsx", create_spec: "src/webview/create_spec/main.tsx" },
+  entryPoints: {
+    main: "src/webview/main.tsx",
+    create_spec: "src/webview/create_spec/main.tsx",
+    // Loaded with the first formula.
+    math: "src/webview/math/main.ts",
+  },
   outdir: "dist/webview",
   platform: "browser",
   target: "es2022",

@@ -129,6 +129,7 @@ impl App {
                 self.context_preview(client, params, reply.of::<methods::ContextPreview>())
             }
             Request::ListFiles(params) => self.list_files(client, params, reply.of::<methods::ListFiles>()),
+            Request::FindFiles(params) => self.find_files(params, reply.of::<methods::FindFiles>()),
             Request::ReadFileSnippet(params) => {
                 self.read_file_snippet(client, params, reply.of::<methods::ReadFileSnippet>())
             }
@@ -197,6 +198,10 @@ impl App {
             Request::Rebuild(params) => self.rebuild(&params.session_id, reply.of::<methods::Rebuild>()),
             Request::ModelsList(_) => self.models_list(reply.of::<methods::ModelsList>()),
             Request::ModelsSet(params) => reply.of::<methods::ModelsSet>().settle(self.models_set(params)),
+            Request::ModelsProviders(_) => {
+                reply.of::<methods::ModelsProviders>().answer(self.models_providers());
+            }
+            Request::ModelsCheck(params) => self.models_check(params, reply.of::<methods::ModelsCheck>()),
             Request::SetCredentials(params) => {
                 reply.of::<methods::SetCredentials>().settle(self.set_credentials(params))
             }

@@ -15,7 +15,9 @@ use super::journalling::Backlog;
 use super::leases::Leases;
 use super::live::Live;
 use super::plain::KnownPaths;
-use super::ports::{AgentProcess, Ambient, Connectivity, Engine, Files, Journal, OpenJournal, TurnScopes};
+use super::ports::{
+    AgentProcess, Ambient, Connectivity, Engine, Files, Journal, ModelEndpoints, OpenJournal, TurnScopes,
+};
 use super::record::Record;
 use super::retention::Retention;
 use super::saves::Unsaved;
@@ -42,6 +44,8 @@ pub struct Ports {
     pub open_agents: Option<OpenAgents>,
     /// The workspace edge.
     pub files: Box<dyn Files>,
+    /// The endpoints of models.
+    pub models: Box<dyn ModelEndpoints>,
     /// Clock and ids.
     pub ambient: Box<dyn Ambient>,
     /// Publishes to the embedded agent what its turns see of the clients' windows.
@@ -115,6 +119,7 @@ pub(super) struct Draft {
 /// All mutable state.
 pub struct App {
     pub(super) files: Box<dyn Files>,
+    pub(super) models: Box<dyn ModelEndpoints>,
     pub(super) ambient: Box<dyn Ambient>,
     pub(super) scopes: watch::Sender<Arc<TurnScopes>>,
     /// What makes journal and engines; `None` once the first client opened the workspace.
@@ -162,6 +167,7 @@ impl App {
         let settings = Settings::layered(InitializationOptions::default(), &Overrides::default());
         Self {
             files: ports.files,
+            models: ports.models,
             ambient: ports.ambient,
             scopes: ports.scopes,
             unopened: Some(Unopened {

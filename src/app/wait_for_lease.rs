@@ -124,6 +124,7 @@ impl App {
             | Request::PermissionRevoke(_)
             | Request::ContextPreview(_)
             | Request::ListFiles(_)
+            | Request::FindFiles(_)
             | Request::ReadFileSnippet(_)
             | Request::OpenDiff(_)
             | Request::TextDocument(_)
@@ -149,6 +150,8 @@ impl App {
             | Request::CreateSpecAttachImages(_)
             | Request::ModelsList(_)
             | Request::ModelsSet(_)
+            | Request::ModelsProviders(_)
+            | Request::ModelsCheck(_)
             | Request::SetCredentials(_) => None,
         }
     }

@@ -190,6 +190,8 @@ requests! {
         [SESSION, TAB, NAMED, FILE];
     ListFiles, "bb/listFiles", ListFilesParams => ListFilesResult, "Lists one directory of the workspace.",
         [SESSION, TAB, FILE, ENGINE];
+    FindFiles, "bb/findFiles", FindFilesParams => FindFilesResult, "Finds files and folders of the workspace by a part of their path, best first.",
+        [];
     ReadFileSnippet, "bb/readFileSnippet", ReadFileSnippetParams => ReadFileSnippetResult, "Reads head and tail of one file, open buffers first.",
         [SESSION, TAB, FILE, ENGINE];
     OpenDiff, "bb/openDiff", OpenDiffParams => OpenDiffResult, "Compares two states of one file.",
@@ -246,6 +248,10 @@ requests! {
         [ENGINE];
     ModelsSet, "bb/models/set", ModelSetting => ModelsResult, "Chooses the model of the embedded engine.",
         [ENGINE];
+    ModelsProviders, "bb/models/providers", NoParams => ProvidersResult, "Lists whose models the embedded engine can use, and what each needs.",
+        [];
+    ModelsCheck, "bb/models/check", ModelsCheckParams => ModelsCheckResult, "Asks an endpoint for its models, before it is chosen.",
+        [];
     SetCredentials, "bb/setCredentials", SetCredentialsParams => Empty, "Hands over a token, which then never leaves the server.",
         [ENGINE];
 }

@@ -27,8 +27,10 @@ pub(crate) use self::artifact::{
 pub(crate) use self::diff::{
     DiffSideUri, OpenDiffParams, OpenDiffResult, TextDocumentParams, TextDocumentResult,
 };
-pub(crate) use self::file::{FileEntry, FileKind, ListFilesResult, ReadFileSnippetResult, SnippetSource};
-pub use self::file::{ListFilesParams, ReadFileSnippetParams};
+pub(crate) use self::file::{
+    FileEntry, FileKind, FindFilesResult, ListFilesResult, ReadFileSnippetResult, SnippetSource,
+};
+pub use self::file::{FindFilesParams, ListFilesParams, ReadFileSnippetParams};
 pub(crate) use self::history::{
     EventBodyParams, EventBodyResult, EventsReadParams, EventsReadResult, ViewPageParams, ViewPageResult,
 };
@@ -36,8 +38,8 @@ pub(crate) use self::init::{
     ConnectionStatus, EngineStatus, InitParams, InitResult, LastSeen, ServerIdentity, Subscribe,
     WorkspaceTrustParams,
 };
-pub use self::model::CredentialScope;
-pub(crate) use self::model::{ModelEntry, ModelsResult, SetCredentialsParams};
+pub use self::model::{CredentialScope, ModelProvider, ModelsCheckParams, ModelsCheckResult};
+pub(crate) use self::model::{ModelEntry, ModelsResult, ProvidersResult, SetCredentialsParams};
 pub(crate) use self::prompt::{
     Disposition, QueueItem, QueueParams, QueueResult, SendMessageParams, SendMessageResult, StopResult,
 };

@@ -26,6 +26,7 @@ mod breadboard_sessions;
 mod breadboard_tabs;
 mod breadboard_tls;
 mod breadboard_trust;
+mod choose_model;
 mod completions;
 mod configuration;
 mod confinement;

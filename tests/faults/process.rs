@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use breadboard_ls::testing::app::inbox::{ENGINE_BOUND, EditorReply, Folder, Inbox, StartUp};
+use breadboard_ls::testing::app::inbox::{ENGINE_BOUND, EditorReply, Folder, Inbox, Reply, StartUp};
 use breadboard_ls::testing::app::ports::*;
 use breadboard_ls::testing::app::{App, ClientId, EditorEvent, Event, Ports};
 use breadboard_ls::testing::domain::approval::FolderIdentity;
@@ -20,6 +20,7 @@ use breadboard_ls::testing::engine::breadboard::client::EngineTimeouts;
 use breadboard_ls::testing::engine::breadboard::link::LinkTiming;
 use breadboard_ls::testing::engine::breadboard::{BreadboardEngine, Setup};
 use breadboard_ls::testing::protocol::Request;
+use breadboard_ls::testing::protocol::request::{ModelProvider, ModelsCheckResult};
 use breadboard_ls::testing::protocol::settings::{DeliverySetting, EngineSetting, InitializationOptions};
 use breadboard_ls::testing::store::SqliteJournal;
 use serde_json::{Value, json};
@@ -62,6 +63,17 @@ impl Outbox for Client {
 }
 
 struct NoFiles;
+
+/// Nobody is about to choose a model.
+struct NoModels;
+
+impl ModelEndpoints for NoModels {
+    fn providers(&self) -> Vec<ModelProvider> {
+        Vec::new()
+    }
+
+    fn check(&self, _: ModelEndpoint, _: Reply<ModelsCheckResult>) {}
+}
 
 impl Files for NoFiles {
     fn set_folders(&self, _: &[Folder]) {}
@@ -141,6 +153,7 @@ impl Process {
                 open_engine: Box::new(move |_| Ok(engine(&url, reports, handle))),
                 open_agents: None,
                 files: Box::new(NoFiles),
+                models: Box::new(NoModels),
                 ambient: Box::new(System),
                 scopes,
                 redactor: Redactor::default(),

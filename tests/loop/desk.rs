@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use breadboard_ls::testing::app::inbox::{EditorAbilities, EditorReply, Folder, Inbox, StartUp};
+use breadboard_ls::testing::app::inbox::{EditorAbilities, EditorReply, Folder, Inbox, Reply, StartUp};
 use breadboard_ls::testing::app::ports::*;
 use breadboard_ls::testing::app::{App, ClientId, EditorEvent, Event, Ports};
 use breadboard_ls::testing::domain::approval::{FolderIdentity, RuleHolder};
@@ -16,7 +16,7 @@ use breadboard_ls::testing::domain::edits::overlay::Overlay;
 use breadboard_ls::testing::domain::policy::judgement::PlaceKind;
 use breadboard_ls::testing::domain::policy::redact::Redactor;
 use breadboard_ls::testing::protocol::Request;
-use breadboard_ls::testing::protocol::request::CredentialScope;
+use breadboard_ls::testing::protocol::request::{CredentialScope, ModelProvider, ModelsCheckResult};
 use breadboard_ls::testing::protocol::settings::{
     EngineKind, EngineSetting, InitializationOptions, ModelSetting, Overrides, RetentionSetting,
 };
@@ -89,6 +89,20 @@ impl Engine for DeskEngine {
 
     fn call(&self, call: EngineCall) {
         self.calls.0.lock().unwrap().push(call);
+    }
+}
+
+/// Endpoints that were asked about; each answers that it has nothing.
+struct DeskModels(Arc<Mutex<Vec<ModelEndpoint>>>);
+
+impl ModelEndpoints for DeskModels {
+    fn providers(&self) -> Vec<ModelProvider> {
+        Vec::new()
+    }
+
+    fn check(&self, endpoint: ModelEndpoint, reply: Reply<ModelsCheckResult>) {
+        self.0.lock().unwrap().push(endpoint);
+        reply.answer(ModelsCheckResult::default());
     }
 }
 
@@ -279,6 +293,8 @@ pub struct Desk {
     pub calls: Arc<Calls>,
     pub jobs: Arc<Jobs>,
     pub buffers: Arc<Buffers>,
+    /// Endpoints of models that were asked about.
+    pub asked: Arc<Mutex<Vec<ModelEndpoint>>>,
     pub inbox: Inbox,
     pub client: ClientId,
     pub engine: mpsc::Sender<EngineReport>,
@@ -335,6 +351,7 @@ impl Desk {
         let calls = Arc::new(Calls::default());
         let jobs = Arc::new(Jobs::default());
         let buffers = Arc::new(Buffers::default());
+        let asked: Arc<Mutex<Vec<ModelEndpoint>>> = Arc::default();
         let (scopes, _) = watch::channel(Arc::new(TurnScopes::default()));
         let (engine_calls, agent_calls) = (calls.clone(), calls.clone());
         let (inbox, editor) = Inbox::new();
@@ -349,6 +366,7 @@ impl Desk {
             }),
             open_agents: Some(Box::new(move |_| Box::new(DeskAgents { calls: agent_calls }))),
             files: Box::new(DeskFiles(jobs.clone(), buffers.clone(), look_done.clone())),
+            models: Box::new(DeskModels(asked.clone())),
             ambient: Box::new(DeskClock { now: AtomicI64::new(1_000), ids: AtomicI64::new(setup.first_id) }),
             scopes,
             redactor: Redactor::default(),
@@ -357,7 +375,8 @@ impl Desk {
         let (engine, reports) = mpsc::channel(64);
         let loop_task = tokio::spawn(breadboard_ls::testing::app::run(app, editor, reports, |step| step()));
         let (paper, client) = (window.paper.clone(), window.client);
-        let desk = Self { window, paper, calls, jobs, buffers, inbox, client, engine, look_done, loop_task };
+        let desk =
+            Self { window, paper, calls, jobs, buffers, asked, inbox, client, engine, look_done, loop_task };
         let start = StartUp {
             options: InitializationOptions {
                 workspace_trusted: Some(setup.trusted),

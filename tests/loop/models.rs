@@ -80,6 +80,27 @@ async fn an_engine_that_calls_the_models_hears_of_a_chosen_one_only_and_in_what_
 }
 
 #[tokio::test]
+async fn an_endpoint_is_asked_with_its_key_which_stands_in_nothing_that_leaves() {
+    let dir = tempfile::tempdir().unwrap();
+    let desk = Desk::at(dir.path(), Setup::default());
+    let wanted = json!({"provider": "openai", "url": "http://h/v1", "token": " sk-of-a-page\n"});
+    assert_eq!(desk.ask("bb/models/check", wanted).await, Ok(json!({"ok": false})));
+    let split = desk.ask("bb/models/check", json!({"provider": "openai", "token": "sk-1\nsk-2"})).await;
+    assert_eq!(split.unwrap_err().code.as_str(), "invalid_params");
+    assert_eq!(
+        *desk.asked.lock().unwrap(),
+        [ModelEndpoint {
+            provider: "openai".to_owned(),
+            name: None,
+            url: Some("http://h/v1".to_owned()),
+            token: Some(Secret("sk-of-a-page".to_owned())),
+        }]
+    );
+    // And no turn, no list and no credentials came of it
+    assert!(desk.calls.0.lock().unwrap().iter().all(|call| !matches!(call, EngineCall::SetToken { .. })));
+}
+
+#[tokio::test]
 async fn a_token_is_taken_without_what_stands_around_it_and_none_that_no_header_carries() {
     let dir = tempfile::tempdir().unwrap();
     let desk = Desk::at(dir.path(), Setup::default());

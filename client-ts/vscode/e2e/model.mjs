@@ -20,10 +20,12 @@ export const calls = (name, input) => ({ steps: [{ name, input }] });
 export async function startModel() {
   const replies = [];
   const asked = [];
+  const listed = [];
   const server = createServer(async (request, response) => {
     let body = "";
     for await (const part of request) body += part;
     if (request.method === "GET") {
+      listed.push(request.headers.authorization);
       response.setHeader("content-type", "application/json");
       return response.end(
         JSON.stringify({
@@ -73,6 +75,8 @@ export async function startModel() {
   return {
     url: `http://127.0.0.1:${server.address().port}`,
     asked,
+    /** The keys with which its models were listed. */
+    listed,
     reply: (...more) => replies.push(...more),
     /** Takes the replies back that nobody will ask for any more. */
     takeBack: () => void replies.splice(0),

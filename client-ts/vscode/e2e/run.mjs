@@ -38,6 +38,9 @@ const ALL = [
   "accessibility",
   "former_engine",
   "gap",
+  "reading",
+  "natives",
+  "setup",
   "token",
 ];
 const { WORK, E2E_CACHE, BB_SERVER, SHOTS, CHAPTERS, WITHOUT = "", E2E_AGENTS = "", SPEED = "strict" } = process.env;

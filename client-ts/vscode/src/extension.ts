@@ -7,18 +7,21 @@ import type { Requests, ServerNotifications } from "@breadboard-ls/sdk";
 import { paramsFault } from "@breadboard-ls/sdk";
 import * as vscode from "vscode";
 import { AgentTerminal } from "./host/agent_terminal";
+import { CODE_SCHEME, CodeDocuments } from "./host/apply_code";
 import { chooseApprovals, tellApprovals } from "./host/approvals_picker";
 import { Attention } from "./host/attention";
 import { type Told, type Topic } from "./host/batch";
 import { ContextProvider } from "./host/context_provider";
 import { CreateSpecPanel, PANEL_TYPE } from "./host/create_spec_panel";
+import { CommitWriter } from "./host/commit_message";
 import { Credentials } from "./host/credentials";
 import { DIFF_SCHEME, DiffDocuments, showDiff } from "./host/diffs";
+import { EditorNatives } from "./host/editor_natives";
 import { Remembered } from "./host/remembered";
 import { ReviewDesk } from "./host/review_desk";
 import { ReviewEditors } from "./host/review_editors";
-import { mention } from "./host/selection";
 import { ServerConnection } from "./host/server_connection";
+import { chosenBefore, openSetup } from "./host/setup_editor";
 import { readNotify } from "./host/settings";
 import { Sidebar, VIEW_ID } from "./host/sidebar";
 import { StatusBar } from "./host/status_bar";
@@ -59,7 +62,11 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     trusted: vscode.workspace.isTrusted,
     roots: (vscode.workspace.workspaceFolders ?? []).map(({ name }) => name),
     sendWithModifier: vscode.workspace.getConfiguration("breadboard").get("sendWithModifier") === true,
+    unchosen: !chosenBefore(context),
   });
+  const isRunning = (): boolean =>
+    state?.running === true || (state?.sessions ?? []).some((session) => session.status === "running");
+  const setup = openSetup({ context, server, credentials, isRunning, changed: () => sidebar.tellStatus() });
   const desk = new ReviewDesk({
     ask,
     announced: (method) => server.announced(method),
@@ -72,6 +79,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   });
   const reviews = new ReviewEditors({ ask, desk });
   const turns = new TurnDiffs(ask);
+  const code = new CodeDocuments();
   const sidebar = new Sidebar({
     extensionUri: context.extensionUri,
     log,
@@ -83,6 +91,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
         [...((await desk.open(sessionId, patchId))?.choices ?? [])].map(([id, choice]) => ({ id, choice })),
       choose: (patchId, hunkId, choice) => desk.choose(patchId, [hunkId], choice),
     },
+    code,
+    setup,
     turnDiff: (of, filePath, root) => (filePath === undefined ? turns.showAll(of) : turns.show(of, filePath, root)),
     announced: (method) => server.announced(method),
     restart: () => server.restart(),
@@ -119,12 +129,16 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     failed: (sentence) => log.warn(sentence),
   });
 
+  const natives = new EditorNatives();
+  const commits = new CommitWriter(ask);
+
   function heard(method: string, params: unknown): void {
     if ((method === "bb/state" || method === "bb/connection") && paramsFault(method, params) === undefined) {
       if (method === "bb/state") {
         state = params as typeof state;
         void attention.heard(state);
         void desk.heard(state);
+        commits.heard(state as ServerNotifications["bb/state"]);
       } else if ((params as { sessionId?: string }).sessionId === undefined) engine = params as typeof engine;
     }
     // The gate checks it, and says what does not fit.
@@ -139,15 +153,14 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       ...(state === undefined ? {} : { state }),
       ...(engine === undefined ? {} : { connection: engine }),
     });
-    const running =
-      host.server === "running" &&
-      (state?.running === true || (state?.sessions ?? []).some((session) => session.status === "running"));
+    const running = host.server === "running" && isRunning();
     void vscode.commands.executeCommand("setContext", "breadboard.running", running);
   }
 
   let seenGeneration = 0;
   context.subscriptions.push(
     provider,
+    natives,
     log,
     terminal,
     statusBar,
@@ -173,6 +186,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     vscode.window.registerWebviewPanelSerializer(PANEL_TYPE, specs),
     vscode.workspace.registerTextDocumentContentProvider(DIFF_SCHEME, new DiffDocuments(ask)),
     vscode.workspace.registerTextDocumentContentProvider(TURN_SCHEME, turns),
+    vscode.workspace.registerTextDocumentContentProvider(CODE_SCHEME, code),
     vscode.workspace.onDidGrantWorkspaceTrust(() => {
       void server.tellTrust();
       draw();
@@ -187,7 +201,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       )
         void tellApprovals(ask).catch(refuse);
       // What a workspace says of these changes nothing, and is no reason to ask.
-      if (change.affectsConfiguration("breadboard") && server.settingsChanged()) void offerRestart();
+      if (change.affectsConfiguration("breadboard") && !setup.isChanging && server.settingsChanged()) void followSettings();
     }),
   );
 
@@ -204,6 +218,13 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     } catch (error) {
       log.error(`The first request failed: ${error instanceof Error ? error.message : String(error)}`);
     }
+  }
+
+  /** Another model is given to the server as it runs; for anything else a restart is offered. */
+  async function followSettings(): Promise<void> {
+    sidebar.tellStatus();
+    const taken = await server.takeModel().catch((error: unknown) => (refuse(error), false));
+    if (!taken && server.settingsChanged()) await offerRestart();
   }
 
   async function offerRestart(): Promise<void> {
@@ -228,21 +249,6 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 
   function refuse(error: unknown): void {
     void vscode.window.showErrorMessage(plainly(error instanceof Error ? error.message : String(error)));
-  }
-
-  /** What is marked in the editor, as a mention with its text. */
-  function selection(): string {
-    const editor = vscode.window.activeTextEditor;
-    if (editor === undefined) return "";
-    const { document, selection: range } = editor;
-    return mention({
-      // Where several folders are open, a path alone may be of any of them.
-      where: vscode.workspace.asRelativePath(document.uri, (vscode.workspace.workspaceFolders?.length ?? 0) > 1),
-      start: range.start,
-      end: range.end,
-      text: document.getText(range),
-      language: document.languageId,
-    });
   }
 
   async function stop(): Promise<void> {
@@ -320,6 +326,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
               command: "breadboard.manageTrust",
             },
           ]),
+      { label: "$(account) Choose who answers", command: "breadboard.setup" },
       { label: "$(shield) Choose what is done without asking", command: "breadboard.approvals" },
       { label: "$(settings-gear) Settings", command: "breadboard.openSettings" },
       { label: "$(key) Set engine token", command: "breadboard.setEngineToken" },
@@ -358,8 +365,17 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     "breadboard.open": () => sidebar.ask("page.focus"),
     "breadboard.newSession": () => sidebar.ask("page.newSession"),
     "breadboard.showSessions": () => sidebar.ask("page.showSessions"),
+    "breadboard.setup": () => sidebar.ask("page.setup"),
     "breadboard.openSettings": () => vscode.commands.executeCommand("workbench.action.openSettings", "breadboard"),
-    "breadboard.askSelection": () => sidebar.ask("page.compose", { text: selection() }),
+    "breadboard.askSelection": (...args) => sidebar.ask("page.compose", { text: natives.mentionOf(args) }),
+    "breadboard.explain": (...args) => sidebar.ask("page.ask", { text: natives.prompt("explain", args) }),
+    "breadboard.fix": (...args) => sidebar.ask("page.ask", { text: natives.prompt("fix", args) }),
+    "breadboard.writeTests": (...args) => sidebar.ask("page.ask", { text: natives.prompt("test", args) }),
+    "breadboard.askTerminalSelection": () =>
+      natives.terminalSelection().then((text) => sidebar.ask("page.compose", { text })),
+    "breadboard.commitMessage": (...args) => commits.write(args[0]),
+    "breadboard.find": () => sidebar.ask("page.find"),
+    "breadboard.exportSession": () => sidebar.ask("page.export"),
     "breadboard.createSpec": () => specs.show(),
     "breadboard.stop": stop,
     "breadboard.showRequest": () => showRequest(),

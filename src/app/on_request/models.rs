@@ -1,7 +1,9 @@
 //! `bb/models/*` and `bb/setCredentials`.
+//!
+//! Owns what is checked of them before an engine or an endpoint hears of it, and that no token stays readable.
 
 use crate::app::inbox::Reply;
-use crate::app::ports::{EngineCall, Secret};
+use crate::app::ports::{EngineCall, ModelEndpoint, Secret};
 use crate::app::record::Record;
 use crate::app::state::App;
 use crate::domain::coded_error::{CodedError, ErrorCode};
@@ -55,11 +57,39 @@ impl App {
         Ok(ModelsResult { models: Vec::new(), current: self.current_model() })
     }
 
+    pub(in crate::app) fn models_providers(&self) -> ProvidersResult {
+        ProvidersResult { providers: self.models.providers() }
+    }
+
+    /// Whichever engine is in use: one may be about to be chosen.
+    pub(in crate::app) fn models_check(
+        &mut self,
+        params: ModelsCheckParams,
+        reply: Reply<ModelsCheckResult>,
+    ) {
+        let ModelsCheckParams { provider, name, url, token } = params;
+        match self.hidden_token(token.as_deref()) {
+            Ok(token) => self.models.check(ModelEndpoint { provider, name, url, token }, reply),
+            Err(error) => reply.refuse(error),
+        }
+    }
+
     pub(in crate::app) fn set_credentials(
         &mut self,
         params: SetCredentialsParams,
     ) -> Result<Empty, CodedError> {
-        let token = token_in(params.token.as_deref().unwrap_or_default()).map_err(|NoToken| {
+        let token = self.hidden_token(params.token.as_deref())?;
+        if let Some(agents) = &self.agents.beside {
+            agents.call(EngineCall::SetToken { scope: params.scope, token: token.clone() });
+        }
+        let engine = self.engine.as_ref().map_err(Clone::clone)?;
+        engine.call(EngineCall::SetToken { scope: params.scope, token });
+        Ok(Empty {})
+    }
+
+    /// A token that came, as a header can carry it; from here on it is replaced in everything that leaves.
+    fn hidden_token(&mut self, text: Option<&str>) -> Result<Option<Secret>, CodedError> {
+        let token = token_in(text.unwrap_or_default()).map_err(|NoToken| {
             CodedError::new(
                 ErrorCode::InvalidParams,
                 "The token has a line end or another control character in its middle, and none was set; copy it again, as one line.",
@@ -71,12 +101,7 @@ impl App {
             self.clients.iter().for_each(|(_, client)| client.outbox.hide(token));
             self.files.hide(&self.redactor);
         }
-        if let Some(agents) = &self.agents.beside {
-            agents.call(EngineCall::SetToken { scope: params.scope, token: token.clone() });
-        }
-        let engine = self.engine.as_ref().map_err(Clone::clone)?;
-        engine.call(EngineCall::SetToken { scope: params.scope, token });
-        Ok(Empty {})
+        Ok(token)
     }
 
     /// What was chosen, or else what is set.

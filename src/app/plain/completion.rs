@@ -1,4 +1,5 @@
-//! Words in a chat document: commands of the engine behind `/`, files and definitions of the workspace behind `@`.
+//! Words in a chat document: commands of the engine behind `/`, files and definitions of the workspace behind `@`; and the same files
+//! for a client that asks for them by a part of their path.
 //!
 //! Owns the list of paths that is kept between keystrokes. What a mention means to a prompt is not decided here.
 
@@ -12,6 +13,7 @@ use crate::domain::chat_document::{
     ChatText, Mention, Speaker, best_paths, is_chat, mention_at, symbol_typed,
 };
 use crate::domain::edits::overlay::{Position, char_at};
+use crate::protocol::request::{FindFilesParams, FindFilesResult};
 
 /// Words that are offered at a time; more are found by typing on.
 const MOST: usize = 60;
@@ -21,6 +23,10 @@ pub(crate) const SYMBOLS: usize = 20;
 
 /// Files that stand before them.
 const FILES_FIRST: usize = 10;
+
+/// Paths that are found where nobody says how many, and at most.
+const FOUND: usize = 50;
+const MOST_FOUND: usize = 200;
 
 /// How long the list of paths is good, in microseconds: a file that was just made is offered within that time.
 const PATHS_US: u64 = 3_000_000;
@@ -34,13 +40,16 @@ pub(in crate::app) struct KnownPaths {
     looking: bool,
 }
 
-/// A completion that waits for the paths of the workspace.
+/// What waits for the paths of the workspace.
 #[derive(Debug)]
-pub struct PathsWanted {
-    typed: String,
-    range: (Position, Position),
-    /// `None`: they are only looked for again.
-    reply: Option<Reply<StandardAnswer>>,
+pub struct PathsWanted(Option<WaitsForPaths>);
+
+#[derive(Debug)]
+enum WaitsForPaths {
+    /// A completion in a document.
+    Words { typed: String, range: (Position, Position), reply: Reply<StandardAnswer> },
+    /// `bb/findFiles`.
+    Found { query: String, most: usize, reply: Reply<FindFilesResult> },
 }
 
 /// A completion that waits for the definitions that fit.
@@ -159,35 +168,56 @@ impl App {
         words.collect()
     }
 
+    /// Answers `bb/findFiles`.
+    pub(in crate::app) fn find_files(&mut self, params: FindFilesParams, reply: Reply<FindFilesResult>) {
+        let most =
+            params.limit.map_or(FOUND, |limit| usize::try_from(limit).unwrap_or(FOUND)).min(MOST_FOUND);
+        self.with_paths(WaitsForPaths::Found { query: params.query, most, reply });
+    }
+
     fn paths_offered(&mut self, typed: String, range: (Position, Position), reply: Reply<StandardAnswer>) {
+        self.with_paths(WaitsForPaths::Words { typed, range, reply });
+    }
+
+    /// Answers from the paths that are known, and has them looked for again where that was a while ago.
+    fn with_paths(&mut self, waits: WaitsForPaths) {
         let now = self.now_us();
-        let known = &mut self.paths;
-        let is_fresh = known.found_us.is_some_and(|found| now < found.saturating_add(PATHS_US));
-        let reply = match known.found_us {
+        let is_fresh = self.paths.found_us.is_some_and(|found| now < found.saturating_add(PATHS_US));
+        let waits = match self.paths.found_us {
             Some(_) => {
-                let words = words(&known.paths, &typed, range);
-                self.with_symbols(typed.clone(), range, words, reply);
+                let paths = Arc::clone(&self.paths.paths);
+                self.answer_from(&paths, waits);
                 None
             }
-            None => Some(reply),
+            None => Some(waits),
         };
         let known = &mut self.paths;
-        if is_fresh || (reply.is_none() && known.looking) {
+        if is_fresh || (waits.is_none() && known.looking) {
             return;
         }
         known.looking = true;
-        let wanted = Box::new(PathsWanted { typed, range, reply });
-        self.files.submit(FileJob::Paths { wanted }, Arc::default());
+        self.files.submit(FileJob::Paths { wanted: Box::new(PathsWanted(waits)) }, Arc::default());
     }
 
     /// The paths of the workspace were found.
     pub(in crate::app) fn paths_found(&mut self, wanted: PathsWanted, paths: Vec<String>) {
         let paths = Arc::new(paths);
         self.paths = KnownPaths { paths: paths.clone(), found_us: Some(self.now_us()), looking: false };
-        let PathsWanted { typed, range, reply } = wanted;
-        if let Some(reply) = reply {
-            let words = words(&paths, &typed, range);
-            self.with_symbols(typed, range, words, reply);
+        if let Some(waits) = wanted.0 {
+            self.answer_from(&paths, waits);
+        }
+    }
+
+    fn answer_from(&mut self, paths: &[String], waits: WaitsForPaths) {
+        match waits {
+            WaitsForPaths::Words { typed, range, reply } => {
+                let words = words(paths, &typed, range);
+                self.with_symbols(typed, range, words, reply);
+            }
+            WaitsForPaths::Found { query, most, reply } => {
+                let best = best_paths(paths, query.trim(), most).into_iter().map(str::to_owned);
+                reply.answer(FindFilesResult { paths: best.collect() });
+            }
         }
     }
 

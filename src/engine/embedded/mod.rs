@@ -5,6 +5,7 @@
 
 mod asks;
 mod attachments;
+mod endpoints;
 mod port;
 
 use std::collections::HashMap;
@@ -30,6 +31,7 @@ use crate::host::turn;
 use crate::protocol::request::{CredentialScope, ModelEntry, ModelsResult};
 use crate::protocol::settings::{EngineKind, ModelSetting};
 use asks::EmbeddedAsks;
+pub(crate) use endpoints::Endpoints;
 use port::SessionPort;
 
 /// Turns at the same time. Each holds a socket and a conversation; a person drives a few. One more is refused in a

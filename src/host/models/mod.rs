@@ -4,6 +4,7 @@
 //! token. Never reads the environment: values come in. All bytes come through `http`, which follows no redirect.
 
 pub(crate) mod bounds;
+mod check;
 pub(crate) mod client;
 pub(crate) mod conversation;
 pub(crate) mod dialects;
@@ -14,8 +15,9 @@ mod json;
 pub(crate) mod target;
 pub(crate) mod tokens;
 
+pub(crate) use check::{Checked, check};
 pub(crate) use client::{Limits, ModelClient};
 pub(crate) use conversation::{Call, Conversation, Delta, Finished, ToolSpec};
 pub(crate) use failure::ModelError;
-pub(crate) use target::{ModelChoice, Target};
+pub(crate) use target::{ModelChoice, Provider, Target};
 pub(crate) use tokens::{HostTokens, Token, TokenStore};

@@ -42,6 +42,27 @@ impl Provider {
         }
     }
 
+    /// All of them, in the order in which they are offered.
+    pub(crate) const ALL: [Self; 4] = [Self::Anthropic, Self::OpenAi, Self::Gemini, Self::Ollama];
+
+    /// What a person calls it.
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            Self::OpenAi => "OpenAI, or anything compatible",
+            Self::Anthropic => "Anthropic",
+            Self::Gemini => "Google Gemini",
+            Self::Ollama => "Ollama",
+        }
+    }
+
+    /// Whether its own endpoint answers nobody without a key.
+    pub(crate) fn needs_key(self) -> bool {
+        match self {
+            Self::OpenAi | Self::Anthropic | Self::Gemini => true,
+            Self::Ollama => false,
+        }
+    }
+
     /// The provider's own base URL.
     pub(crate) fn base(self) -> &'static str {
         match self {

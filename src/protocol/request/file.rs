@@ -63,6 +63,22 @@ pub enum FileKind {
     Symlink,
 }
 
+/// Params of `bb/findFiles`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FindFilesParams {
+    /// What was typed of a path: its characters occur in the paths that are found, in this order.
+    pub query: String,
+    /// Most paths. Default 50, at most 200.
+    pub limit: Option<u32>,
+}
+
+/// Result of `bb/findFiles`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct FindFilesResult {
+    /// Files and folders, best first; a folder ends in `/`. Where several folders are open, each begins with the name of its own.
+    pub paths: Vec<String>,
+}
+
 /// Params of `bb/readFileSnippet` (R000-31, R000-34). Without `headLines` and `tailLines`: from the start, up to
 /// `maxBytes`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

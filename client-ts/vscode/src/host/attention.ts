@@ -1,5 +1,5 @@
 /**
- * What calls for a look while nobody sees the view: asks that wait, and turns that ended.
+ * What calls for a look while nobody sees the view: asks that wait, turns that failed, and turns that ended.
  *
  * Owns what is told, once, and the badge at the view. An ask that came while the view was seen is not told of again when
  * it is hidden. Knows no VS Code; answers nothing.
@@ -10,7 +10,14 @@ type State = ServerNotifications["bb/state"];
 type Pending = Requests["bb/permission/list"]["result"]["pending"][number];
 
 /** What the user wants to be told while the view is hidden. */
-export type Notify = "asks" | "turns" | "none";
+export interface Notify {
+  readonly asks: boolean;
+  readonly failures: boolean;
+  readonly ends: boolean;
+}
+
+/** Blocks at the end of a conversation among which the end of its last turn is. */
+const LAST_BLOCKS = 8;
 
 /** Most asks that are remembered as told. */
 const MOST_TOLD = 200;
@@ -22,7 +29,7 @@ export interface AttentionPorts {
   ask(method: string, params: unknown): Promise<unknown>;
   /** Whether somebody sees the view. */
   visible(): boolean;
-  /** The setting: `turns` tells of asks too. */
+  /** The settings. */
   notify(): Notify;
   /** The number at the view, with words. */
   badge(count: number, words: string): void;
@@ -73,7 +80,7 @@ export class Attention {
       this.told.delete(name);
     }
     const [first, ...more] = asks;
-    if (first === undefined || seen || this.ports.notify() === "none") return;
+    if (first === undefined || seen || !this.ports.notify().asks) return;
     const { title } = first.permission;
     const line = title.replaceAll(/\s+/g, " ").trim();
     const short = line.length > TITLE ? `${line.slice(0, TITLE - 1)}…` : line;
@@ -83,9 +90,29 @@ export class Attention {
   }
 
   private async turnEnded({ sessionId, title }: State["sessions"][number]): Promise<void> {
-    if (this.ports.visible() || this.ports.notify() !== "turns") return;
-    const what = title == null || title === "" ? "The turn has ended." : `The turn in “${title}” has ended.`;
+    const { failures, ends } = this.ports.notify();
+    if (this.ports.visible() || !(failures || ends)) return;
+    const turn = title == null || title === "" ? "The turn" : `The turn in “${title}”`;
+    const why = failures ? await this.failure(sessionId) : undefined;
+    if (why === undefined && !ends) return;
+    const what = why === undefined ? `${turn} has ended.` : `${turn} failed. ${why}`.trim();
     if (await this.ports.say(what, "Show It")) this.ports.show(sessionId);
+  }
+
+  /** Why the last turn of a session failed, as far as it is said; `undefined` where it did not. */
+  private async failure(sessionId: string): Promise<string | undefined> {
+    try {
+      const result = await this.ports.ask("bb/view/page", { sessionId, lane: "chat", limit: LAST_BLOCKS });
+      if (resultFault("bb/view/page", result) !== undefined) return undefined;
+      const { blocks } = result as Requests["bb/view/page"]["result"];
+      const end = blocks.findLast((block) => block.kind === "turn-end");
+      if (end?.kind !== "turn-end" || end.outcome === "done" || end.outcome === "stopped") return undefined;
+      const notice = blocks.findLast((block) => block.kind === "notice" && block.level === "error");
+      const why = (end.text ?? (notice?.kind === "notice" ? notice.text : "")).replaceAll(/\s+/g, " ").trim();
+      return why.length > 2 * TITLE ? `${why.slice(0, 2 * TITLE - 1)}…` : why;
+    } catch {
+      return undefined;
+    }
   }
 
   /** Oldest first. */

@@ -32,6 +32,13 @@ export class Credentials {
     await this.secrets.store(key(scope), JSON.stringify(stored));
   }
 
+  /** The token that was given for this place. */
+  async tokenFor(scope: Scope, place: string): Promise<string | undefined> {
+    const text = await this.secrets.get(key(scope));
+    const stored = text === undefined ? undefined : read(text);
+    return stored?.place === place ? stored.token : undefined;
+  }
+
   /** Forgets it, here and at the server. */
   async clear(scope: Scope, send: Send): Promise<void> {
     await this.secrets.delete(key(scope));

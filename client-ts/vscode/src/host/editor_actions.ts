@@ -5,23 +5,24 @@
  * saved. Params were checked by the gate. Gives no secret out.
  */
 import * as path from "node:path";
-import { realpathSync, statSync } from "node:fs";
 import { type Requests, resultFault } from "@breadboard-ls/sdk";
 import * as vscode from "vscode";
 import type { EditorMethod } from "../shared/page_methods";
+import type { SetupWish } from "../shared/setup";
 import { chooseApprovals } from "./approvals_picker";
+import type { CodeDocuments } from "./apply_code";
 import { type Ask, closeDiff, showDiff } from "./diffs";
-import type { EnvelopeError } from "./gate";
 import type { Remembered } from "./remembered";
 import type { Choice } from "./review_desk";
+import type { SetupDesk } from "./setup_desk";
 import type { TurnOf } from "./turn_diffs";
+import { findSymbols, mentionsOf } from "./named_things";
+import { fileNamed, refusal } from "./workspace_files";
 
 /** Largest text that is opened as a document: beyond it an editor of a web stack stalls. */
 const MOST_OPENED = 20 * 1024 * 1024;
 /** Most files in one go: each is read by the server. */
 const MOST_ATTACHED = 20;
-/** Most files that one is chosen from. */
-const MOST_FOUND = 20;
 
 /** What the actions need. */
 export interface ActionPorts {
@@ -30,6 +31,10 @@ export interface ActionPorts {
   readonly remembered: Remembered;
   restart(): Promise<void>;
   showLog(): void;
+  /** Code of an answer that goes into a file. */
+  readonly code: Pick<CodeDocuments, "apply">;
+  /** Who answers. */
+  readonly setup: Pick<SetupDesk, "look" | "check" | "choose">;
   /** The edits that wait, change by change. */
   readonly review: ReviewActions;
   /** Compares a file of a turn, or all of them, with what was before. */
@@ -58,8 +63,14 @@ export async function act(ports: ActionPorts, method: EditorMethod, params: Para
       return ports.remembered.write(params["state"] as string);
     case "editor.copy":
       return void (await vscode.env.clipboard.writeText(params["text"] as string));
+    case "editor.findSymbols":
+      return { symbols: await findSymbols(params["query"] as string) };
+    case "editor.mention":
+      return { text: mentionsOf(params["uris"] as readonly string[]) };
     case "editor.insert":
       return insert(params["text"] as string);
+    case "editor.applyCode":
+      return ports.code.apply(params["text"] as string, (params["path"] as string | null | undefined) ?? undefined);
     case "editor.openText":
       return openText(params["title"] as string, params["text"] as string, params["language"] as string | undefined);
     case "editor.openFile":
@@ -102,6 +113,12 @@ export async function act(ports: ActionPorts, method: EditorMethod, params: Para
       return pickAttachments(ports.ask, params["sessionId"] as string);
     case "editor.setToken":
       return ports.setToken(params["scope"] as "engine" | "model");
+    case "editor.setupLook":
+      return ports.setup.look();
+    case "editor.setupCheck":
+      return ports.setup.check(params["wish"] as SetupWish, params["anew"] as boolean);
+    case "editor.setupChoose":
+      return ports.setup.choose(params["wish"] as SetupWish);
     case "editor.manageTrust":
       return void (await vscode.commands.executeCommand("workbench.trust.manage"));
     case "editor.chooseApprovals":
@@ -206,102 +223,4 @@ async function pickAttachments(ask: Ask, sessionId: string): Promise<unknown> {
     attachments.push({ attachmentId, name, bytes });
   }
   return { attachments, leftOut: Math.max(0, (picked?.length ?? 0) - MOST_ATTACHED) };
-}
-
-/** The file of the workspace that is meant; where several fit, the user says which, or none. */
-async function fileNamed(relative: string, root: string | undefined): Promise<vscode.Uri | undefined> {
-  const folders = vscode.workspace.workspaceFolders ?? [];
-  const there = insideWorkspace(relative, root, folders);
-  const found = there.length > 0 ? there : await endingIn(relative, root, folders);
-  const [first, ...more] = found;
-  if (first === undefined)
-    throw refusal("not_found", `There is no file \`${relative}\` in this workspace; it may have been moved or deleted.`);
-  if (more.length === 0) return first.uri;
-  const picked = await vscode.window.showQuickPick(
-    found.map(({ folder, uri }) => ({
-      label: folder,
-      description: there.length > 0 ? relative : vscode.workspace.asRelativePath(uri, false),
-      uri,
-    })),
-    { placeHolder: there.length > 0 ? `Several folders have ${relative}` : `Several files end in ${relative}` },
-  );
-  return picked?.uri;
-}
-
-/**
- * Files whose paths end in this one. A compiler names a file from its package, and an agent often by its name alone.
- */
-async function endingIn(
-  relative: string,
-  root: string | undefined,
-  folders: readonly vscode.WorkspaceFolder[],
-): Promise<Found[]> {
-  const end = path.posix.normalize(relative);
-  if (end.startsWith(".") || path.isAbsolute(end)) return [];
-  const glob = `**/${end.replaceAll(/[[\]{}*?]/g, "[$&]")}`;
-  const uris = await vscode.workspace.findFiles(glob, "**/node_modules/**", MOST_FOUND);
-  return uris.flatMap((uri) => {
-    const folder = vscode.workspace.getWorkspaceFolder(uri);
-    return folder === undefined || (root !== undefined && folder.name !== root)
-      ? []
-      : insideWorkspace(uri.fsPath, folder.name, folders);
-  });
-}
-
-/** A file of the workspace and the folder that has it. */
-export interface Found {
-  readonly folder: string;
-  readonly uri: vscode.Uri;
-}
-
-/**
- * The files of the workspace that a path means; also after links are followed. It may begin with the name of a folder of
- * the workspace.
- */
-export function insideWorkspace(
-  relative: string,
-  root: string | undefined,
-  folders: readonly vscode.WorkspaceFolder[],
-): Found[] {
-  const named = root === undefined ? folders : folders.filter(({ name }) => name === root);
-  const inside: Found[] = [];
-  const look = (folder: vscode.WorkspaceFolder, rest: string): void => {
-    const wanted = path.resolve(folder.uri.fsPath, rest);
-    const known = inside.some(({ uri }) => uri.fsPath === wanted);
-    if (!known && within(real(wanted), real(folder.uri.fsPath)))
-      inside.push({ folder: folder.name, uri: vscode.Uri.file(wanted) });
-  };
-  if (root === undefined)
-    for (const folder of named)
-      if (relative.startsWith(`${folder.name}/`)) look(folder, relative.slice(folder.name.length + 1));
-  for (const folder of named) look(folder, relative);
-  if (inside.length === 0)
-    throw refusal("path_outside_workspace", `\`${relative}\` is not in this workspace, so it is not opened.`);
-  const there = inside.filter(({ uri }) => isFile(uri.fsPath));
-  // Of one folder the name says nothing where the path is right without it.
-  return folders.length === 1 ? there.slice(-1) : there;
-}
-
-function isFile(file: string): boolean {
-  try {
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
-}
-
-function within(file: string, folder: string): boolean {
-  return file === folder || file.startsWith(folder.endsWith(path.sep) ? folder : folder + path.sep);
-}
-
-function real(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch {
-    return file;
-  }
-}
-
-function refusal(code: string, message: string): Error & EnvelopeError {
-  return Object.assign(new Error(message), { code });
 }

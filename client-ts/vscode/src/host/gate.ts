@@ -67,11 +67,12 @@ const ON_REQUEST: ReadonlyMap<Topic, string> = new Map([
 ]);
 const TOPICS: ReadonlySet<string> = new Set(envelope.TOPICS);
 /**
- * Methods that the page has no business with: one holds a token, one is the envelope itself, and those of a spec take
+ * Methods that the page has no business with: two hold a token, one is the envelope itself, and those of a spec take
  * files from anywhere, which a user has to have picked.
  */
 const NOT_FOR_A_PAGE: ReadonlySet<string> = new Set([
   "bb/setCredentials",
+  "bb/models/check",
   "bb/rpc",
   ...REQUESTS.filter((method) => method.startsWith("bb/createSpec/")),
 ]);

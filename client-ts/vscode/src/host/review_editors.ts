@@ -8,7 +8,7 @@
  */
 import * as vscode from "vscode";
 import { type Ask, closeDiff, showDiff, sidesOf } from "./diffs";
-import { insideWorkspace } from "./editor_actions";
+import { insideWorkspace } from "./workspace_files";
 import { changeLook, type ChangeLook } from "./review_look";
 import { type Choice, countsOf, type PatchFile, type Review, type ReviewDesk, sendWords } from "./review_desk";
 import { type PlacedChange, type ReviewText, reveal as revealed, reviewText } from "./review_text";

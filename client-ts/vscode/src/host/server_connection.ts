@@ -74,6 +74,9 @@ export class ServerConnection implements vscode.Disposable {
   private startedWith: UserSettings | undefined;
   private agents: readonly string[] = [];
   private disposed = false;
+  private command: string | undefined;
+  /** Whether the server has the token that is stored. */
+  private tokenIsHanded = true;
   private working: Promise<void> = Promise.resolve();
 
   constructor(private readonly ports: ServerPorts) {}
@@ -176,6 +179,35 @@ export class ServerConnection implements vscode.Disposable {
     return this.startedWith !== undefined && told(this.startedWith) !== told(this.settings());
   }
 
+  /**
+   * Gives the running server the model of the settings, with its key, where nothing else of them changed. `false` where that
+   * needs a restart: another engine, or no model any more.
+   */
+  async takeModel(): Promise<boolean> {
+    const { startedWith } = this;
+    const settings = this.settings();
+    if (startedWith === undefined || this.state !== "running" || settings.model === undefined) return false;
+    if ((settings.engine?.kind ?? "embedded") !== "embedded" || process.env["BREADBOARD_API_URL"] !== undefined) return false;
+    const without = ({ model: _, ...rest }: UserSettings): string => JSON.stringify(needingRestart({ ...rest, model: undefined }));
+    if (without(startedWith) !== without(settings)) return false;
+    if (JSON.stringify(startedWith.model) === JSON.stringify(settings.model) && this.tokenIsHanded) return true;
+    await this.request("bb/models/set", settings.model);
+    this.startedWith = settings;
+    await this.handTokens(settings);
+    return true;
+  }
+
+  /** Keeps a token that is sent when its place is taken. */
+  async keepToken(scope: Scope, token: string, place: string): Promise<void> {
+    this.tokenIsHanded = false;
+    await this.ports.credentials.keep(scope, token, place);
+  }
+
+  /** The program of the server, as it was started. */
+  get program(): string | undefined {
+    return this.command;
+  }
+
   private settings(): UserSettings {
     return readUserSettings(vscode.workspace.getConfiguration("breadboard"));
   }
@@ -197,6 +229,7 @@ export class ServerConnection implements vscode.Disposable {
       this.become("failed", found.sentence);
       return;
     }
+    this.command = found.command;
     this.ports.log.info(`Starting ${found.command} (from ${found.from}).`);
     this.become("starting");
     const { isTrusted } = vscode.workspace;
@@ -244,6 +277,7 @@ export class ServerConnection implements vscode.Disposable {
   }
 
   private async handTokens(settings: UserSettings): Promise<void> {
+    this.tokenIsHanded = true;
     for (const scope of ["engine", "model"] as const) {
       const place = placeOf(scope, settings, process.env);
       const words = place === undefined ? "" : placeInWords(place);

@@ -69,9 +69,12 @@ export function needingRestart({ approvals, commands, ...rest }: UserSettings): 
 
 /** What the user wants to be told while the view is hidden; a repository cannot silence an ask. */
 export function readNotify(configuration: Configuration): Notify {
-  const { globalValue, defaultValue } = configuration.inspect("notify") ?? {};
-  const chosen = globalValue ?? defaultValue;
-  return chosen === "turns" || chosen === "none" ? chosen : "asks";
+  const own = (key: string, otherwise: boolean): boolean => {
+    const { globalValue, defaultValue } = configuration.inspect(`notify.${key}`) ?? {};
+    const chosen = globalValue ?? defaultValue;
+    return typeof chosen === "boolean" ? chosen : otherwise;
+  };
+  return { asks: own("asks", true), failures: own("failures", true), ends: own("ends", false) };
 }
 
 /** What `workspace/configuration` is answered with: harmless keys only. */

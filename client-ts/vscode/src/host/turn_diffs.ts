@@ -6,7 +6,7 @@
 import { type Requests, resultFault } from "@breadboard-ls/sdk";
 import * as vscode from "vscode";
 import type { Ask } from "./diffs";
-import { insideWorkspace } from "./editor_actions";
+import { insideWorkspace } from "./workspace_files";
 import { reveal } from "./review_text";
 import { beforeTurn } from "./turn_text";
 

@@ -5,6 +5,8 @@
  * of it travels in the v1 envelope.
  */
 
+import { wishFault } from "./setup";
+
 /** State of the server process, as the page shows it. */
 export type ServerState = "starting" | "running" | "waiting" | "stopped" | "failed";
 
@@ -23,6 +25,8 @@ export interface HostStatus {
   /** Names of the agents in the settings of the user; how they are started is nobody's business here. */
   readonly agents: readonly string[];
   readonly sendWithModifier: boolean;
+  /** Nobody has said yet who is to answer. */
+  readonly unchosen?: boolean;
   /** What an earlier page left with `editor.remember`; in the answer to `editor.status` only. */
   readonly remembered?: string;
 }
@@ -56,7 +60,13 @@ export const EDITOR_METHODS = {
   "editor.chooseApprovals": {},
   "editor.remember": { state: text },
   "editor.copy": { text },
+  /** Symbols of the workspace by a part of their name. */
+  "editor.findSymbols": { query: word },
+  /** Mentions of files and folders by their addresses. */
+  "editor.mention": { uris: texts },
   "editor.insert": { text },
+  /** Shows what the code would change in a file, where it can be taken over. */
+  "editor.applyCode": { text, path: optional(word) },
   "editor.openText": { title: word, text, language: optional(text) },
   "editor.openFile": { path: word, root: optional(text), line: optional(whole), column: optional(whole) },
   "editor.openLink": { uri: word },
@@ -80,6 +90,12 @@ export const EDITOR_METHODS = {
   "editor.openArtifact": { sessionId: word, artifactPath: word },
   "editor.pickAttachments": { sessionId: word },
   "editor.setToken": { scope },
+  /** What there is to choose from, who answers. */
+  "editor.setupLook": {},
+  /** Tries it; `anew` asks for its key though one is known. The key never comes to the page. */
+  "editor.setupCheck": { wish: wishFault, anew: flag },
+  /** Makes it the setting. */
+  "editor.setupChoose": { wish: wishFault },
   "editor.manageTrust": {},
   "editor.restart": {},
   "editor.showLog": {},
@@ -97,10 +113,15 @@ export const PAGE_METHODS = {
     agents: texts,
     sendWithModifier: flag,
     sentence: optional(text),
+    unchosen: optional(flag),
   },
   "page.compose": { text },
   "page.newSession": {},
   "page.showSessions": {},
+  "page.setup": {},
+  "page.find": {},
+  "page.export": {},
+  "page.ask": { text: word },
   "page.showSession": { sessionId: word },
   "page.showAsk": { sessionId: word, requestId: optional(word) },
   "page.focus": {},

@@ -15,7 +15,9 @@ import { useModel } from "./model/context";
 import type { OpenSession } from "./model/open_session";
 import type { OpenTab } from "./model/open_tab";
 import { PANES, type PaneName } from "./model/saved_state";
-import { Transcript, Welcome } from "./transcript/transcript";
+import { Setup } from "./setup/setup";
+import { Welcome } from "./setup/welcome";
+import { Transcript } from "./transcript/transcript";
 
 const LABEL: Readonly<Record<PaneName, string>> = {
   chat: "Chat",
@@ -31,7 +33,7 @@ export function App() {
   const front = model.tabs.front.value;
   const pane = model.pane.value;
   return (
-    <div class="app">
+    <div class="app" data-generation={model.standing.host.value.generation}>
       <SessionStrip />
       <div class="panes" role="tablist" aria-label="Panes" onKeyDown={moveFocus}>
         {PANES.map((name) => (
@@ -133,6 +135,13 @@ function Unmade({ tab }: { tab: OpenTab }) {
 }
 
 function PaneBody({ pane, active }: { pane: PaneName; active: OpenSession | undefined }) {
+  const { setup } = useModel();
+  if (pane === "chat" && setup.open.value)
+    return (
+      <div class="pane">
+        <Setup />
+      </div>
+    );
   if (active === undefined) return pane === "chat" ? <Welcome /> : <p class="empty">No session is open.</p>;
   // A session of its own draws anew: rows that were measured and texts that were typed are not another's.
   const key = active.sessionId;

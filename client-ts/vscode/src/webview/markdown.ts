@@ -6,18 +6,24 @@
  */
 import DOMPurify from "dompurify";
 import MarkdownIt from "markdown-it";
+import { type Colours, coloursOf } from "./blocks/code_colours";
+import { mathRules } from "./math_syntax";
 import { hrefOf, partsOf } from "./places";
 
 const markdown = new MarkdownIt({ html: false, linkify: true, typographer: false });
 // `main.rs` is a file and no host in Serbia.
 markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
 
-markdown.renderer.rules.fence = (tokens, index) => {
+mathRules(markdown);
+
+/** Longest code, in characters, that is coloured each time while it still grows. */
+const MOST_GROWING = 8_000;
+
+markdown.renderer.rules.fence = (tokens, index, _options, env) => {
   const token = tokens[index];
-  const language = (token?.info ?? "").trim().split(/\s+/)[0] ?? "";
-  return code(token?.content ?? "", language);
+  return code(token?.content ?? "", fenceOf(token?.info ?? ""), (env as Environment | undefined)?.grows === true);
 };
-markdown.renderer.rules.code_block = (tokens, index) => code(tokens[index]?.content ?? "", "");
+markdown.renderer.rules.code_block = (tokens, index) => code(tokens[index]?.content ?? "", { language: "" }, false);
 // An address of an image is a way out of the page: what is not data becomes a link.
 markdown.renderer.rules.image = (tokens, index) => {
   const token = tokens[index];
@@ -31,6 +37,34 @@ markdown.renderer.rules.image = (tokens, index) => {
 // Tables may be wider than a sidebar.
 markdown.renderer.rules.table_open = () => `<div class="table" tabindex="0"><table>`;
 markdown.renderer.rules.table_close = () => `</table></div>`;
+
+/** What a rendering knows beside the text. */
+interface Environment {
+  /** The text goes on. */
+  readonly grows?: boolean;
+}
+
+// `- [ ]` and `- [x]` are things to do; the mark is drawn, and said.
+markdown.core.ruler.after("inline", "tasks", ({ tokens, Token }) => {
+  for (const [at, inline] of tokens.entries()) {
+    const first = inline.children?.[0];
+    if (inline.type !== "inline" || first?.type !== "text" || tokens[at - 2]?.type !== "list_item_open") continue;
+    const [whole, mark] = /^\[([ xX])\]\s+/.exec(first.content) ?? [];
+    if (whole === undefined) continue;
+    first.content = first.content.slice(whole.length);
+    const task = new Token("task", "", 0);
+    task.info = mark === " " ? "open" : "done";
+    inline.children?.unshift(task);
+    tokens[at - 2]?.attrJoin("class", "task-item");
+  }
+});
+markdown.renderer.rules["task"] = (tokens, index) => {
+  const done = tokens[index]?.info === "done";
+  return (
+    `<i class="codicon codicon-${done ? "pass-filled" : "circle-large-outline"}" aria-hidden="true"></i> ` +
+    `<span class="visually-hidden">${done ? "done" : "to do"}: </span>`
+  );
+};
 
 /** Text with the places in it as links. */
 function withPlaces(text: string): string {
@@ -53,18 +87,72 @@ function linked(tokens: readonly { type: string; content: string }[], index: num
 markdown.renderer.rules.text = (tokens, index) => linked(tokens, index);
 markdown.renderer.rules.code_inline = (tokens, index) => `<code>${linked(tokens, index)}</code>`;
 
-function code(text: string, language: string): string {
+/** What stands behind the mark of a fence: the language, and the file that the code is of. */
+interface Fence {
+  readonly language: string;
+  readonly path?: string;
+}
+
+function fenceOf(info: string): Fence {
+  const [first = "", ...rest] = info.trim().split(/\s+/);
+  const [language = "", path] = first.split(/:(.*)/s);
+  const named = path ?? rest.map((word) => /^(?:(?:title|path|file|filename)=)?"?([^"\s{}=]+\.\w+)"?$/.exec(word)?.[1]).find(Boolean);
+  return { language, ...(named === undefined || named === "" ? {} : { path: named }) };
+}
+
+/** Endings of files by the names of languages, where they are others. */
+const ENDINGS: Readonly<Record<string, string>> = {
+  rust: "rs", python: "py", python3: "py", typescript: "ts", javascript: "js", typescriptreact: "tsx", javascriptreact: "jsx",
+  csharp: "cs", "c++": "cpp", golang: "go", kotlin: "kt", ruby: "rb", shell: "sh", console: "sh", shellscript: "sh",
+  powershell: "ps1", haskell: "hs", elixir: "ex", objc: "m", jsonl: "json", postgresql: "sql", mysql: "sql", sqlite: "sql",
+  text: "txt", plaintext: "txt",
+};
+const SHELLS: ReadonlySet<string> = new Set(["sh", "bash", "zsh", "fish", "shell", "console", "shellscript", "powershell", "ps1", "cmd", "bat"]);
+
+/** The code with its colours, line by line; places in what has none are links. */
+function coloured(text: string, colours: Colours): string {
+  const line = (one: string): string =>
+    colours(one)
+      .map(({ text: part, kind }) =>
+        kind === undefined ? withPlaces(part) : `<span class="code-${kind}">${kind === "comment" ? withPlaces(part) : markdown.utils.escapeHtml(part)}</span>`,
+      )
+      .join("");
+  return text.split("\n").map(line).join("\n");
+}
+
+/** A change, line by line. */
+function change(text: string): string {
+  const kind = (line: string): string =>
+    /^(?:\+\+\+|---|@@|diff |index )/.test(line) ? "hunk" : line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "";
+  const { escapeHtml } = markdown.utils;
+  const line = (one: string): string => {
+    const of = kind(one);
+    return of === "" ? escapeHtml(one) : `<span class="code-${of}">${escapeHtml(one)}</span>`;
+  };
+  return text.split("\n").map(line).join("\n");
+}
+
+function code(text: string, { language, path }: Fence, grows: boolean): string {
   const { escapeHtml } = markdown.utils;
   const label = escapeHtml(language);
   const button = (action: string, icon: string, name: string): string =>
     `<button type="button" class="icon" data-action="${action}" title="${name}" aria-label="${name}">` +
     `<i class="codicon codicon-${icon}" aria-hidden="true"></i></button>`;
+  const of = language.toLowerCase();
+  const isShell = SHELLS.has(of);
+  const colours = grows && text.length > MOST_GROWING ? undefined : coloursOf(path ?? `code.${ENDINGS[of] ?? of}`);
+  const drawn =
+    of === "diff" || of === "patch" ? change(text) : colours === undefined ? withPlaces(text) : coloured(text, colours);
+  const file = path === undefined ? "" : ` data-path="${escapeHtml(path)}"`;
   return (
-    `<div class="code" data-language="${label}"><div class="code-bar"><span>${label}</span>` +
+    `<div class="code" data-language="${label}"${file}><div class="code-bar"><span>${path === undefined ? label : escapeHtml(path)}</span>` +
     button("copy", "copy", "Copy the code") +
+    (isShell
+      ? button("terminal", "terminal", "Put the command into a terminal")
+      : button("apply", "diff-added", "Apply the code to a file")) +
     button("insert", "insert", "Insert the code at the cursor") +
     button("open", "go-to-file", "Open the code in an editor") +
-    `</div><pre tabindex="0"><code>${withPlaces(text)}</code></pre></div>`
+    `</div><pre tabindex="0"><code>${drawn}</code></pre></div>`
   );
 }
 
@@ -116,6 +204,8 @@ const ALLOWED = {
     "aria-hidden",
     "data-action",
     "data-language",
+    "data-path",
+    "data-math",
   ],
   ALLOW_DATA_ATTR: false,
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|file:|data:image\/|[^a-z]|[a-z+.-]+(?:[^a-z+.\-:]|$))/i,
@@ -154,7 +244,7 @@ export function toHtml(text: string): string {
 
 /** The unfinished piece: rendered anew with each change and never kept. */
 export function toHtmlOnce(text: string): string {
-  return cleaned(markdown.render(text));
+  return cleaned(markdown.render(text, { grows: true } satisfies Environment));
 }
 
 /**

@@ -18,11 +18,22 @@ const state = (status: string, count = 0): StateParams => ({
   sessions: [{ sessionId: "s1", title: "First", status, ...(count === 0 ? {} : { pendingPermissionCount: count }) }],
 });
 
-function attention({ visible = false, notify = "asks" as Notify, pressed = false } = {}) {
+const ASKS: Notify = { asks: true, failures: false, ends: false };
+
+function attention({ visible = false, notify = ASKS, pressed = false } = {}) {
   const done: unknown[][] = [];
-  const world = { visible, asks: [] as PendingPermission[], answer: undefined as unknown };
+  const world = { visible, asks: [] as PendingPermission[], answer: undefined as unknown, end: "done" };
   const subject = new Attention({
-    ask: async () => world.answer ?? { pending: world.asks, rules: [] },
+    ask: async (method) =>
+      method === "bb/view/page"
+        ? {
+            blocks: [
+              { id: "n", seq: 2, kind: "notice", level: "error", text: "The model is gone." },
+              { id: "e", seq: 3, kind: "turn-end", outcome: world.end },
+            ],
+            hasMore: false,
+          }
+        : (world.answer ?? { pending: world.asks, rules: [] }),
     visible: () => world.visible,
     notify: () => notify,
     badge: (count) => void done.push(["badge", count]),
@@ -71,14 +82,21 @@ it("one that came while the view was seen is not told of when it is hidden", asy
   ]);
 });
 
-it.each<[Notify, string[]]>([
-  ["asks", ["The agent asks: Run"]],
-  ["turns", ["The agent asks: Run", "The turn in “First” has ended."]],
-  ["none", []],
-])("what is told is what the setting says: %s", async (notify, sentences) => {
-  const { world, hear } = attention({ notify });
+it.each<[string, Notify, string, string[]]>([
+  ["asks", ASKS, "done", ["The agent asks: Run"]],
+  ["ends", { ...ASKS, ends: true }, "done", ["The agent asks: Run", "The turn in “First” has ended."]],
+  ["failures, of which there is none", { ...ASKS, failures: true }, "done", ["The agent asks: Run"]],
+  ["failures", { asks: false, failures: true, ends: false }, "failed", ["The turn in “First” failed. The model is gone."]],
+  ["both, of a failure", { asks: false, failures: true, ends: true }, "failed", ["The turn in “First” failed. The model is gone."]],
+  ["nothing", { asks: false, failures: false, ends: false }, "failed", []],
+])("what is told is what the settings say: %s", async (_name, notify, end, sentences) => {
+  const { world, hear, done } = attention({ notify });
   world.asks = [pending("p1", "Run", 1)];
-  const told = [...(await hear(state("waiting", 1))), ...(await hear(state("idle")))];
+  world.end = end;
+  const told = [...(await hear(state("waiting", 1)))];
+  await hear(state("idle"));
+  await new Promise((resolve) => setTimeout(resolve));
+  told.push(...done);
   expect(told.filter(([what]) => what === "say").map(([, sentence]) => sentence)).toEqual(sentences);
 });
 

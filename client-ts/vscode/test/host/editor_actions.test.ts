@@ -36,6 +36,12 @@ const ports = (answer: unknown = {}) => ({
     choices: async () => [{ id: "h1", choice: "accepted" as const }],
     choose: (...choice: unknown[]) => void stub.done.push(["choose", ...choice]),
   },
+  code: { apply: async () => undefined },
+  setup: {
+    look: async () => ({ agents: [], providers: [], now: "" }),
+    check: async () => ({ ok: true }),
+    choose: async () => ({ counts: "now" as const }),
+  },
   turnDiff: async (...of: unknown[]) => void stub.done.push(["turnDiff", ...of]),
   setToken: async (scope: string) => void stub.done.push(["setToken", scope]),
 });

@@ -27,12 +27,12 @@ const HOSTILE = {
 };
 
 it("a repository cannot silence an ask", () => {
-  const said = (user: object) => readNotify(configuration({ ...user }, { notify: "none" }));
-  expect([said({}), said({ notify: "turns" }), said({ notify: "none" }), said({ notify: "x" })]).toEqual([
-    "asks",
-    "turns",
-    "none",
-    "asks",
+  const said = (user: Record<string, unknown>) =>
+    readNotify(configuration(user, { "notify.asks": false, "notify.failures": false, "notify.ends": true }));
+  expect([said({}), said({ "notify.asks": false, "notify.ends": true }), said({ "notify.asks": "x" })]).toEqual([
+    { asks: true, failures: true, ends: false },
+    { asks: false, failures: true, ends: true },
+    { asks: true, failures: true, ends: false },
   ]);
 });
 

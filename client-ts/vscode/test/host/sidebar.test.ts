@@ -61,6 +61,8 @@ function sidebar() {
     remembered: new Remembered("/nowhere/page.json", () => undefined),
     restart: async () => undefined,
     showLog: () => undefined,
+    code: { apply: async () => undefined },
+    setup: { look: async () => ({ agents: [], providers: [], now: "" }), check: async () => ({ ok: true }), choose: async () => ({ counts: "now" }) },
     turnDiff: async () => undefined,
     review: { show: async () => undefined, choices: async () => [], choose: () => undefined },
     setToken: async (scope: string) => void stub.done.push(["setToken", scope]),

@@ -57,6 +57,9 @@ export class Position {
 export class Range {
   readonly start: Position;
   readonly end: Position;
+  get isEmpty(): boolean {
+    return this.start.line === this.end.line && this.start.character === this.end.character;
+  }
   constructor(start: Position | number, end: Position | number, line?: number, character?: number) {
     const isNumbers = typeof start === "number";
     this.start = isNumbers ? new Position(start, end as number) : start;
@@ -76,7 +79,27 @@ export class CodeLens {
 }
 export const TextEditorRevealType = { AtTop: 3, InCenterIfOutsideViewport: 2 };
 export const OverviewRulerLane = { Full: 7 };
-export const languages = { registerCodeLensProvider: () => ({ dispose: () => undefined }) };
+export const languages = {
+  /** What the editor says of every file. */
+  problems: [] as unknown[],
+  registerCodeLensProvider: () => ({ dispose: () => undefined }),
+  registerCodeActionsProvider: () => ({ dispose: () => undefined }),
+  getDiagnostics: () => languages.problems,
+};
+export class CodeActionKind {
+  static readonly QuickFix = new CodeActionKind("quickfix");
+  static readonly Refactor = new CodeActionKind("refactor");
+  constructor(readonly value: string) {}
+}
+export class CodeAction {
+  command?: { title: string; command: string; arguments?: unknown[] };
+  diagnostics?: unknown[];
+  constructor(
+    readonly title: string,
+    readonly kind: CodeActionKind,
+  ) {}
+}
+export const extensions = { git: undefined as unknown, getExtension: () => extensions.git };
 export class ThemeIcon {
   constructor(readonly id: string) {}
 }
@@ -85,7 +108,7 @@ export class ThemeColor {
 }
 export const ViewColumn = { Active: -1 };
 export const StatusBarAlignment = { Left: 1, Right: 2 };
-export const ProgressLocation = { Notification: 15 };
+export const ProgressLocation = { SourceControl: 1, Notification: 15 };
 
 /** What was done, in order. */
 export const done: unknown[][] = [];

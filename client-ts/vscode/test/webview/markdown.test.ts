@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { describe, expect, it, vi } from "vitest";
 import { Cutter, pieces, toHtml } from "../../src/webview/markdown";
-import { followLink } from "../../src/webview/blocks/prose";
+import { commandOf, followLink } from "../../src/webview/blocks/prose";
 
 const dom = (text: string) => {
   const box = document.createElement("div");
@@ -60,10 +60,55 @@ describe("an answer", () => {
       ]),
     ).toEqual([
       ["copy", "Copy the code"],
+      ["apply", "Apply the code to a file"],
       ["insert", "Insert the code at the cursor"],
       ["open", "Open the code in an editor"],
     ]);
     expect(box.querySelector(".code")?.getAttribute("data-language")).toBe("rs");
+  });
+
+  it("code has the colours of its language, a change those of a diff, and a place in it stays a link", () => {
+    const classes = (text: string) => [...dom(text).querySelectorAll("pre span")].map((span) => [span.className, span.textContent]);
+    expect(classes("```rust\nlet x = 1; // src/a.rs:2\n```")).toEqual([
+      ["code-keyword", "let"],
+      ["code-number", "1"],
+      ["code-comment", "// src/a.rs:2"],
+    ]);
+    expect(dom("```rust\n// src/a.rs:2\n```").querySelectorAll("pre a").length).toBe(1);
+    expect(classes("```diff\n@@ -1 +1 @@\n-a\n+b\n```").map(([of]) => of)).toEqual(["code-hunk", "code-removed", "code-added"]);
+    expect(classes("```unheard\nlet x = 1;\n```")).toEqual([]);
+  });
+
+  it("code says which file it is of, and a command can be put into a terminal", () => {
+    const of = (text: string) => {
+      const box = dom(text);
+      const actions = [...box.querySelectorAll("[data-action]")].map((button) => button.getAttribute("data-action"));
+      return [box.querySelector(".code")?.getAttribute("data-path"), actions.includes("apply"), actions.includes("terminal")];
+    };
+    expect(of("```rust src/a.rs\nx\n```")).toEqual(["src/a.rs", true, false]);
+    expect(of('```ts title="src/b c.ts"\nx\n```')[1]).toBe(true);
+    expect(of("```py:src/a.py\nx\n```")).toEqual(["src/a.py", true, false]);
+    expect(of("```sh\nls\n```")).toEqual([null, false, true]);
+    expect(commandOf("$ cargo test\nrunning 3\n$ cargo run\n")).toBe("cargo test && cargo run");
+    expect(commandOf("# all\ncargo build \\\n  --release\nls\n")).toBe("cargo build --release && ls");
+  });
+
+  it("things to do have their mark, and words for who cannot see it", () => {
+    const box = dom("- [ ] write\n- [x] read\n- [a] link");
+    expect([...box.querySelectorAll("li")].map((item) => [item.className, item.textContent?.trim().replace(/\s+/g, " ")])).toEqual([
+      ["task-item", "to do: write"],
+      ["task-item", "done: read"],
+      ["", "[a] link"],
+    ]);
+  });
+
+  it("a formula keeps its text, and money is none", () => {
+    const box = dom("The sum $a_1 + b$ costs $5 or $6.\n\n$$\\frac{1}{2}$$ and \\(x\\)");
+    expect([...box.querySelectorAll(".math")].map((math) => [math.getAttribute("data-math"), math.textContent])).toEqual([
+      ["inline", "a_1 + b"],
+      ["block", "\\frac{1}{2}"],
+      ["inline", "x"],
+    ]);
   });
 
   it("a name of a file is no address", () => {

@@ -878,7 +878,7 @@ describe("the connection", () => {
     expect(page.one(".banner.info").textContent).toContain("Restricted mode");
     await page.click(".banner button", "Restart");
     expect(page.asked("editor.restart")).toHaveLength(1);
-    expect((page.one(".composer [type=submit]") as HTMLButtonElement).disabled).toBe(true);
+    expect((page.one(".composer-bar .primary") as HTMLButtonElement).disabled).toBe(true);
   });
 
   it("a new server is asked for everything anew, and nothing is there twice", async () => {

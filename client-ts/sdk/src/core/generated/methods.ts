@@ -35,6 +35,7 @@ export const REQUESTS: ReadonlyArray<keyof Requests> = [
   "bb/turn/revert",
   "bb/turn/review",
   "bb/listFiles",
+  "bb/findFiles",
   "bb/readFileSnippet",
   "bb/openDiff",
   "bb/textDocument",
@@ -63,6 +64,8 @@ export const REQUESTS: ReadonlyArray<keyof Requests> = [
   "bb/rebuild",
   "bb/models/list",
   "bb/models/set",
+  "bb/models/providers",
+  "bb/models/check",
   "bb/setCredentials",
   "bb/rpc",
 ];

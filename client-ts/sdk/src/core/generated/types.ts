@@ -893,6 +893,22 @@ export type ModelEntry = {
   provider?: string | null;
 };
 
+/** Whoever offers models. */
+export type ModelProvider = {
+  /** The word in settings. */
+  provider: string;
+  /** What a person calls it. */
+  label: string;
+  /** Whether its own endpoint answers nobody without a key. */
+  needsKey: boolean;
+  /** The variable of the environment that its key is read from. */
+  keyVariable?: string | null;
+  /** Whether that variable is set; what is in it is never told. */
+  keyIsSet?: boolean;
+  /** Base URL of its own endpoint. */
+  defaultUrl?: string | null;
+};
+
 /** The model setting; also the params of `bb/models/set`. */
 export type ModelSetting = {
   /** `openai` (and anything compatible), `anthropic`, `gemini` or `ollama`. Default: `openai` when `url` is given, else guessed from the name. */
@@ -2360,6 +2376,20 @@ export type ListFilesResult = {
   truncated: boolean;
 };
 
+/** Params of `bb/findFiles`. */
+export type FindFilesParams = {
+  /** What was typed of a path: its characters occur in the paths that are found, in this order. */
+  query: string;
+  /** Most paths. Default 50, at most 200. */
+  limit?: number | null;
+};
+
+/** Result of `bb/findFiles`. */
+export type FindFilesResult = {
+  /** Files and folders, best first; a folder ends in `/`. Where several folders are open, each begins with the name of its own. */
+  paths: string[];
+};
+
 /** Params of `bb/readFileSnippet`. Without `headLines` and `tailLines`: from the start, up to `maxBytes`. */
 export type ReadFileSnippetParams = ({
   /** Id of the session; this or `tabId`. */
@@ -2858,6 +2888,37 @@ export type ModelsSetResult = {
   current?: string | null;
 };
 
+/** No params. */
+export type ModelsProvidersParams = { [key: string]: unknown };
+
+/** Result of `bb/models/providers`: what a set-up dialog needs. */
+export type ModelsProvidersResult = {
+  /** Those that the embedded engine can talk to. */
+  providers: ModelProvider[];
+};
+
+/** Params of `bb/models/check`. */
+export type ModelsCheckParams = {
+  /** Whose protocol the endpoint speaks, as in the settings. */
+  provider: string;
+  /** The model that is to be there; without one only its models are asked for. */
+  name?: string | null;
+  /** Base URL; without one the provider's own. */
+  url?: string | null;
+  /** The key that goes with the question and is kept nowhere; without one the key of the environment, where it has one for this address. */
+  token?: string | null;
+};
+
+/** Result of `bb/models/check`. */
+export type ModelsCheckResult = {
+  /** Whether the endpoint answered as it is to, and has the model that was named. */
+  ok: boolean;
+  /** Names of its models, where it told them. */
+  models?: string[] | null;
+  /** What is wrong and what to do about it, in one sentence. */
+  problem?: string | null;
+};
+
 /** Params of `bb/setCredentials`. */
 export type SetCredentialsParams = {
   /** What the token is for. */
@@ -3192,6 +3253,8 @@ export type Requests = {
   "bb/turn/review": { params: TurnReviewParams; result: TurnReviewResult };
   /** Lists one directory of the workspace. */
   "bb/listFiles": { params: ListFilesParams; result: ListFilesResult };
+  /** Finds files and folders of the workspace by a part of their path, best first. */
+  "bb/findFiles": { params: FindFilesParams; result: FindFilesResult };
   /** Reads head and tail of one file, open buffers first. */
   "bb/readFileSnippet": { params: ReadFileSnippetParams; result: ReadFileSnippetResult };
   /** Compares two states of one file. */
@@ -3248,6 +3311,10 @@ export type Requests = {
   "bb/models/list": { params: ModelsListParams; result: ModelsListResult };
   /** Chooses the model of the embedded engine. */
   "bb/models/set": { params: ModelsSetParams; result: ModelsSetResult };
+  /** Lists whose models the embedded engine can use, and what each needs. */
+  "bb/models/providers": { params: ModelsProvidersParams; result: ModelsProvidersResult };
+  /** Asks an endpoint for its models, before it is chosen. */
+  "bb/models/check": { params: ModelsCheckParams; result: ModelsCheckResult };
   /** Hands over a token, which then never leaves the server. */
   "bb/setCredentials": { params: SetCredentialsParams; result: SetCredentialsResult };
   /** Carries one v1 envelope, so that a thin host can pass webview messages through. */

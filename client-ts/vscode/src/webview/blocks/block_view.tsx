@@ -11,7 +11,7 @@ import { Answer } from "./answer";
 import { ApprovalCard } from "./approval_card";
 import { Icon } from "./icon";
 import { readable } from "./arguments";
-import { CopyButton } from "./copy_button";
+import { UserActions } from "./user_actions";
 import { NoticeRow } from "./notice_row";
 import { PatchCard } from "./patch_card";
 import { ToolCard } from "./tool_card";
@@ -37,8 +37,10 @@ export class BlockView extends Component<Row> {
       case "user":
         return (
           <section class="user" aria-label="You">
-            <CopyButton text={() => Promise.resolve(block.text)} />
-            <div class="text">{block.text}</div>
+            <UserActions block={block} />
+            <div class="text" dir="auto">
+              {block.text}
+            </div>
             {(block.attachmentIds?.length ?? 0) > 0 && (
               <div class="hint">
                 <Icon name="attach" />{" "}

@@ -3,6 +3,7 @@ import { type Block, growthSince } from "@breadboard-ls/sdk";
 import { Component } from "preact";
 import { useMemo, useRef } from "preact/hooks";
 import { Cutter, toHtml, toHtmlOnce } from "../markdown";
+import { drawFormulas } from "../math/loader";
 import { useModel } from "../model/context";
 import { placeOf } from "../places";
 import { sheetsOf } from "./sheets";
@@ -42,6 +43,11 @@ export function Prose({ text, streaming, block }: ProseProps) {
       const code = box?.querySelector("code")?.textContent ?? "";
       const action = button.dataset["action"];
       if (action === "copy") void model.editor("editor.copy", { text: code }).then(() => model.sentences.say("Copied."));
+      if (action === "terminal") void model.editor("editor.openTerminal", { command: commandOf(code) });
+      if (action === "apply") {
+        const path = box?.dataset["path"];
+        void model.editor("editor.applyCode", { text: code, ...(path === undefined ? {} : { path }) });
+      }
       if (action === "insert") void model.editor("editor.insert", { text: code });
       if (action === "open")
         void model.editor("editor.openText", {
@@ -70,6 +76,17 @@ export function Prose({ text, streaming, block }: ProseProps) {
       ))}
     </div>
   );
+}
+
+/** What is typed into the terminal: the lines of a session without their prompts, as one line, since nothing is run by itself. */
+export function commandOf(code: string): string {
+  const lines = code.split("\n").map((line) => line.replace(/\s+$/, ""));
+  const prompted = lines.filter((line) => /^\s*[$>]\s/.test(line));
+  const commands = prompted.length > 0 ? prompted.map((line) => line.replace(/^\s*[$>]\s+/, "")) : lines;
+  return commands
+    .filter((line) => line.trim() !== "" && !line.trim().startsWith("#"))
+    .map((line) => line.replace(/\t/g, " "))
+    .reduce((all, line) => (all === "" ? line : all.endsWith("\\") ? `${all.slice(0, -1)}${line.trim()}` : `${all} && ${line}`), "");
 }
 
 /** A text that was cut. */
@@ -128,8 +145,27 @@ class Piece extends Component<PieceProps> {
     return next.text !== this.props.text || next.grows !== this.props.grows;
   }
 
+  private piece: HTMLDivElement | null = null;
+  private readonly take = (element: HTMLDivElement | null): void => {
+    this.piece = element;
+  };
+
+  override componentDidMount(): void {
+    this.drawFormulas();
+  }
+
+  override componentDidUpdate(): void {
+    this.drawFormulas();
+  }
+
+  /** Of a piece that is finished: one that grows would be drawn anew with each word. */
+  private drawFormulas(): void {
+    const { piece, props } = this;
+    if (!props.grows && /[$\\]/.test(props.text) && piece !== null) void drawFormulas(piece);
+  }
+
   override render({ text, grows }: PieceProps) {
-    return <div class="piece" dangerouslySetInnerHTML={{ __html: grows ? toHtmlOnce(text) : toHtml(text) }} />;
+    return <div ref={this.take} class="piece" dangerouslySetInnerHTML={{ __html: grows ? toHtmlOnce(text) : toHtml(text) }} />;
   }
 }
 

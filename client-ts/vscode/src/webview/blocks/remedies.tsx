@@ -48,8 +48,8 @@ export function ChooseModel({ answer }: { answer: string }) {
   const engine = model.standing.engine.value;
   if (engine?.kind !== "embedded" || engine.model != null || !answer.trimEnd().endsWith(WITHOUT_MODEL)) return null;
   return (
-    <button type="button" class="secondary" onClick={() => void model.editor("editor.openSettings")}>
-      Choose a model in the settings
+    <button type="button" class="secondary" onClick={() => model.askWho()}>
+      Choose a model
     </button>
   );
 }

@@ -66,6 +66,63 @@ export function rootChoices(part: string, roots: readonly string[]): Choice[] {
     .map((name) => ({ label: `${name}/`, icon: "root-folder", insert: `@${name}/`, more: true }));
 }
 
+/** What is named without a path, each with what goes along then. */
+const WORDS: readonly (readonly [word: string, detail: string, icon: string])[] = [
+  ["problems", "errors and warnings of the editor", "warning"],
+  ["selection", "what is marked in the editor", "list-selection"],
+  ["file", "the file in front", "file-code"],
+  ["terminal", "the last command and what it printed", "terminal"],
+  ["diff", "the changes that are not committed", "diff"],
+  ["git", "branch and state of the repository", "git-branch"],
+  ["open", "the files that are open", "files"],
+];
+/** Symbols beside the files, so that neither hides the other. */
+const MOST_SYMBOLS = 8;
+
+export function wordChoices(part: string): Choice[] {
+  return WORDS.filter(([word]) => word.startsWith(part.toLowerCase())).map(([word, detail, icon]) => ({
+    label: word,
+    detail,
+    icon,
+    insert: `@${word} `,
+  }));
+}
+
+/** The files and folders that the server found, best first. */
+export function pathChoices(paths: readonly string[]): Choice[] {
+  return paths.map((path) => {
+    const isFolder = path.endsWith("/");
+    const bare = isFolder ? path.slice(0, -1) : path;
+    const name = bare.slice(bare.lastIndexOf("/") + 1);
+    const insert = /\s/.test(path) ? `@"${path}" ` : `@${path} `;
+    const within = bare.slice(0, Math.max(0, bare.length - name.length - 1));
+    return {
+      label: isFolder ? `${name}/` : name,
+      icon: isFolder ? "folder" : "file",
+      insert,
+      ...(within === "" ? {} : { detail: within }),
+    };
+  });
+}
+
+/** A symbol of the workspace, as the editor knows it. */
+export interface FoundSymbol {
+  readonly name: string;
+  readonly where: string;
+}
+
+export function symbolChoices(symbols: readonly FoundSymbol[]): Choice[] {
+  const distinct = symbols.filter(({ name }, at) => symbols.findIndex((one) => one.name === name) === at);
+  return distinct
+    .slice(0, MOST_SYMBOLS)
+    .map(({ name, where }) => ({ label: name, detail: where, icon: "symbol-method", insert: `@symbol:${name} ` }));
+}
+
+/** What is looked for where a symbol is meant, and nothing else. */
+export function symbolTyped(word: string): string | undefined {
+  return /^(?:symbol:|#)(.*)$/.exec(word)?.[1];
+}
+
 export function fileChoices(entries: readonly Entry[], part: string, root: string | undefined): Choice[] {
   const prefix = root === undefined ? "" : `${root}/`;
   return entries
@@ -97,6 +154,23 @@ const BREADBOARD: readonly EngineCommand[] = [
 /** The commands that the engine offers. */
 export function commandsOf(engine: EngineStatus | undefined): readonly EngineCommand[] {
   return engine?.kind === "breadboard" && engine.capabilities.includes("commands") ? BREADBOARD : [];
+}
+
+/** Commands of the server itself, which add to what goes along. They are text: what they mean is its to say. */
+const OURS: readonly (readonly [name: string, detail: string])[] = [
+  ["explain", "explain what is marked, or what you name"],
+  ["fix", "fix what is marked; the problems go along"],
+  ["test", "write tests for what is marked"],
+  ["refactor", "change how it is written, not what it does"],
+];
+
+export function ownChoices(part: string): Choice[] {
+  return OURS.filter(([name]) => matches(name, part)).map(([name, detail]) => ({
+    label: `/${name}`,
+    detail,
+    icon: "sparkle",
+    insert: `/${name} `,
+  }));
 }
 
 export function commandChoices(commands: readonly EngineCommand[], part: string): Choice[] {

@@ -12,10 +12,15 @@ import {
   commandsOf,
   fileChoices,
   MOST_CHOICES,
+  ownChoices,
+  pathChoices,
   readCommand,
   rootChoices,
+  symbolChoices,
+  symbolTyped,
   triggerAt,
   whereToLook,
+  wordChoices,
 } from "./completion";
 import { ModelPicker } from "./model_picker";
 import { ContextChips } from "./context_chips";
@@ -27,6 +32,9 @@ import { TakesNoPrompts } from "./takes_no_prompts";
  * reference.
  */
 const MOST_PASTED = 10 * 1024 * 1024;
+
+/** Characters from which on symbols are looked for: with fewer a workspace has thousands. */
+const LEAST_OF_A_SYMBOL = 2;
 
 export function Composer() {
   const model = useModel();
@@ -72,13 +80,14 @@ export function Composer() {
     };
     if (trigger === undefined) return show([]);
     if (trigger.kind === "command") {
-      if (!ofAgent || session === undefined) return show(commandChoices(commands, trigger.word));
+      if (!ofAgent || session === undefined) return show([...ownChoices(trigger.word), ...commandChoices(commands, trigger.word)]);
       // Agents name their commands when they like: what is known is shown, and read anew as the first sign is typed.
       show(agentChoices(session.info.value.commands ?? [], trigger.word));
       if (trigger.word !== "") return;
       await session.readInfo();
       return show(agentChoices(session.info.value.commands ?? [], trigger.word));
     }
+    if (model.reading.canFind()) return findNamed(trigger.word, show, () => asked.current === turn);
     const { roots } = standing.host.value;
     const where = whereToLook(trigger.word, roots);
     if ("roots" in where) return show(rootChoices(where.roots, roots));
@@ -90,6 +99,23 @@ export function Composer() {
       // A folder that is not there has no files to name.
       show([]);
     }
+  };
+  /** Everything that `@` names: what is here at once is shown at once. */
+  const findNamed = async (
+    word: string,
+    show: (found: readonly Choice[]) => void,
+    isAsked: () => boolean,
+  ): Promise<void> => {
+    const symbol = symbolTyped(word);
+    const symbols = (query: string): Promise<readonly Choice[]> =>
+      query.length < LEAST_OF_A_SYMBOL ? Promise.resolve([]) : model.reading.findSymbols(query).then(symbolChoices, () => []);
+    if (symbol !== undefined) return show(await symbols(symbol));
+    const words = wordChoices(word);
+    const paths = await model.reading.findFiles(word, MOST_CHOICES).then(pathChoices, () => []);
+    show([...words, ...paths]);
+    const more = await symbols(word);
+    // Who moved in the list meanwhile keeps what is chosen: symbols come last.
+    if (more.length > 0 && isAsked()) setChoices((now) => [...now.slice(0, MOST_CHOICES - more.length), ...more]);
   };
   const take = (choice: Choice): void => {
     const element = area.current;
@@ -167,18 +193,25 @@ export function Composer() {
       else void toBase64(file).then((base64) => prompts.attach64(file.name, base64, file.type));
     }
   };
+  /** From the explorer come addresses, from elsewhere files. */
+  const takeDropped = (dropped: DataTransfer | null): void => {
+    const uris = urisOf(dropped);
+    if (uris.length === 0) return takeFiles(dropped?.files);
+    void sentences.attempt(async () => {
+      const text = await model.reading.mentionsOf(uris);
+      if (text !== "") prompts.compose(text, " ");
+    });
+  };
 
   return (
-    <form
+    // No form: the editor's pages have none that is submitted.
+    <section
       class="composer"
-      onSubmit={(event) => {
-        event.preventDefault();
-        send();
-      }}
+      aria-label="Composer"
       onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => {
         event.preventDefault();
-        takeFiles(event.dataTransfer?.files);
+        takeDropped(event.dataTransfer);
       }}
     >
       {noPrompts !== undefined && <TakesNoPrompts why={noPrompts} />}
@@ -240,6 +273,7 @@ export function Composer() {
         }}
         onKeyDown={onKeyDown}
         onBlur={() => setChoices([])}
+        dir="auto"
         onPaste={(event) => {
           const files = event.clipboardData?.files;
           if (files !== undefined && files.length > 0) {
@@ -260,17 +294,24 @@ export function Composer() {
           </button>
         )}
         <button
-          type="submit"
+          type="button"
           class="primary"
           disabled={!can || draft.text.trim() === ""}
+          onClick={send}
           title={sendWithModifier ? "Send (Ctrl+Enter)" : "Send (Enter)"}
         >
           <Icon name="send" /> {running ? "Queue" : "Send"}
         </button>
       </div>
       {session !== undefined && <Usage session={session} />}
-    </form>
+    </section>
   );
+}
+
+/** The addresses of what was dropped: the editor's own list, or the one that browsers have. */
+export function urisOf(dropped: Pick<DataTransfer, "getData"> | null): readonly string[] {
+  const text = dropped?.getData("application/vnd.code.uri-list") || dropped?.getData("text/uri-list") || "";
+  return text.split(/\r?\n/).filter((line) => line !== "" && !line.startsWith("#"));
 }
 
 async function toBase64(file: File): Promise<string> {

@@ -20,7 +20,10 @@ export function ModelPicker() {
       }}
       onChange={(event) => {
         const { value } = event.currentTarget;
-        if (value === ":settings") void model.editor("editor.openSettings");
+        if (value === ":who") {
+          event.currentTarget.value = chosen?.id ?? "";
+          model.askWho();
+        }
         else if (value !== "") void model.choices.setModel(value);
       }}
     >
@@ -30,7 +33,7 @@ export function ModelPicker() {
           {name}
         </option>
       ))}
-      <option value=":settings">Choose in the settings…</option>
+      <option value=":who">Another model or agent…</option>
     </select>
   );
 }

@@ -25,7 +25,7 @@ export function TakesNoPrompts({ why }: { why: NoPrompts }) {
           <button type="button" class="primary" onClick={() => model.newSession()}>
             New session
           </button>
-          <button type="button" class="link" onClick={() => void model.editor("editor.openSettings")}>
+          <button type="button" class="link" onClick={() => model.askWho()}>
             Choose the engine
           </button>
         </div>

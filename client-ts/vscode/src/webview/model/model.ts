@@ -20,6 +20,7 @@ import { Reading } from "./reading";
 import { Retries } from "./retries";
 import { MOST_OPEN, newer, type PaneName, readSaved, type SavedState, type SavedTab } from "./saved_state";
 import { Sentences } from "./sentences";
+import { SetupModel } from "./setup";
 import { type NoPrompts, Standing, type State } from "./standing";
 
 /** What the model needs of a browser. */
@@ -47,6 +48,8 @@ export class Model {
   readonly retries: Retries;
   readonly asks: Asks;
   readonly choices: EngineChoices;
+  /** Who answers. */
+  readonly setup: SetupModel;
   readonly turns: TurnDesk;
   readonly reading: Reading;
   readonly raw: RawEvents;
@@ -119,7 +122,8 @@ export class Model {
     this.asks = new Asks(client, (method, params) => this.ports.link.editor(method, params), this.tabs, this.sentences);
     this.turns = new TurnDesk(client, this.tabs, this.sentences);
     this.choices = new EngineChoices(client, this.tabs, this.sentences);
-    this.reading = new Reading(client, this.tabs, this.sentences);
+    this.setup = new SetupModel(() => this.ports.link, this.sentences, () => this.readEngine());
+    this.reading = new Reading(client, this.tabs, this.sentences, () => this.ports.link, () => this.standing.offers("bb/findFiles"));
     this.raw = new RawEvents(client, this.tabs);
     this.saved = readSaved(saved);
     this.restore(this.saved);
@@ -150,6 +154,10 @@ export class Model {
     if (method === "page.compose") this.compose(params["text"] as string);
     if (method === "page.newSession") this.newSession();
     if (method === "page.showSessions") this.listing.value = true;
+    if (method === "page.setup") this.askWho();
+    if (method === "page.find") this.find();
+    if (method === "page.export") void this.exportSession();
+    if (method === "page.ask") void this.prompts.ask(params["text"] as string);
     if (method === "page.showSession") void this.showSession({ sessionId: params["sessionId"] as string });
     if (method === "page.showAsk")
       void this.showSession({
@@ -173,6 +181,24 @@ export class Model {
     this.wantsNew = false;
     this.tabs.create(agent);
     this.prompts.focus.value += 1;
+  }
+
+  /** Whether something is looked for in the conversation. */
+  readonly finding = signal(0);
+
+  find(): void {
+    this.pane.value = "chat";
+    this.finding.value += 1;
+  }
+
+  exportSession(): Promise<void> {
+    return this.reading.exportSession(this.standing.summary(this.tabs.activeId.value)?.title || "Session");
+  }
+
+  /** Shows the choice of who answers. */
+  askWho(): void {
+    this.pane.value = "chat";
+    this.setup.open.value = true;
   }
 
   /** Adds text to the prompt, and shows it. */
@@ -263,6 +289,14 @@ export class Model {
     return this.client.request("bb/init", {
       subscribe: { view: true, events: this.pane.value === "debug", tabs: false },
     });
+  }
+
+  /** The engine has another model now. */
+  private async readEngine(): Promise<void> {
+    if (!this.standing.booted.value) return;
+    const { engine } = await this.subscribe();
+    this.standing.engine.value = engine;
+    this.choices.models.value = undefined;
   }
 
   private heardState(state: State): void {

@@ -75,10 +75,10 @@ export class Prompts {
     this.keep(this.key(), { ...draft, ...change });
   }
 
-  /** Adds text to what is typed. */
-  compose(text: string): void {
+  /** Adds text to what is typed, behind this where there is something. */
+  compose(text: string, between: "\n" | " " = "\n"): void {
     const { text: typed } = this.draft.value;
-    this.setDraft({ text: typed === "" || typed.endsWith("\n") ? typed + text : `${typed}\n${text}` });
+    this.setDraft({ text: typed === "" || /\s$/.test(typed.slice(-1)) && (between === " " || typed.endsWith("\n")) ? typed + text : `${typed}${between}${text}` });
     this.focus.value += 1;
   }
 
@@ -115,6 +115,15 @@ export class Prompts {
       // Only what was sent is taken away: the user may have typed on.
       if (sessionId !== undefined && this.drafts.value[sessionId]?.messageId === messageId)
         this.keep(sessionId, EMPTY_DRAFT);
+    });
+  }
+
+  /** Asks this at once; what is typed stays. */
+  async ask(text: string): Promise<void> {
+    const { tabs, sentences } = this.ports;
+    const tab = tabs.front.value ?? tabs.create();
+    await sentences.attempt(async () => {
+      await this.deliver(tab, this.ports.uuid(), text, [], 0, this.ports.takenAway());
     });
   }
 
@@ -156,6 +165,17 @@ export class Prompts {
     const text = prompt === undefined || sessionId === undefined ? "" : await this.whole(sessionId, prompt);
     this.setDraft({ text });
     return text;
+  }
+
+  /** Puts a prompt that was sent into the composer to be changed; what is typed there stays in front. */
+  async edit(prompt: BlockOf<"user">): Promise<void> {
+    const { sessionId } = this.ports.tabs.active.value ?? {};
+    if (sessionId === undefined) return;
+    await this.ports.sentences.attempt(async () => {
+      this.compose(await this.whole(sessionId, prompt));
+      const attachments = (prompt.attachmentIds ?? []).map((attachmentId) => ({ attachmentId, name: "as before", bytes: 0 }));
+      if (attachments.length > 0) this.attached(sessionId, attachments);
+    });
   }
 
   /** The text as it was sent: a block may show less. */

@@ -1,10 +1,12 @@
 /** The transcript: as much of it on the page as is seen, older pages from the server as they are reached. */
-import { useCallback, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { BlockView } from "../blocks/block_view";
 import { useModel } from "../model/context";
 import type { Brought } from "../model/asks";
 import type { OpenSession } from "../model/open_session";
 import { Icon } from "../blocks/icon";
+import { Welcome } from "../setup/welcome";
+import { Find } from "./find";
 import { type Row, rowsOf } from "./rows";
 import { type Rows, useRows } from "./window";
 
@@ -23,9 +25,31 @@ export function Transcript({ session }: { session: OpenSession }) {
   const rows = useRows(keys, older);
   const pending = session.pending();
   useBrought(shown, rows);
+  const [foundAt, setFoundAt] = useState<number | undefined>(undefined);
+  const finding = model.finding.value > 0;
+  const blocks = useMemo(() => (finding ? shown.map(({ block }) => block) : []), [shown, finding]);
 
   return (
-    <div class="transcript">
+    <div
+      class="transcript"
+      onKeyDown={(event) => {
+        if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "f" && !event.altKey && !event.shiftKey) {
+          event.preventDefault();
+          event.stopPropagation();
+          model.find();
+        }
+      }}
+    >
+      {finding && (
+        <Find
+          blocks={blocks}
+          hasMore={hasMore}
+          onRow={(index) => {
+            setFoundAt(index);
+            if (index !== undefined) rows.toRow(index);
+          }}
+        />
+      )}
       <div
         class="scroller"
         ref={rows.scroller}
@@ -47,7 +71,7 @@ export function Transcript({ session }: { session: OpenSession }) {
               <article
                 key={row.key}
                 ref={rows.measure}
-                class="row"
+                class={row.index === foundAt ? "row found" : "row"}
                 data-index={row.index}
                 data-block={one.block.id}
                 aria-posinset={row.index + 1}
@@ -102,35 +126,4 @@ function useBrought(shown: readonly Row[], rows: Rows): void {
 
 function waitingWords(count: number): string {
   return count === 1 ? "One request waits." : `${count} requests wait.`;
-}
-
-export function Welcome() {
-  const model = useModel();
-  const { engine } = model.standing;
-  const ofAgent = model.tabs.active.value?.info.value.agent != null;
-  const examples = [
-    "Explain the main entry point of this project.",
-    "What does the open file do?",
-    "Which tests are there, and how are they run?",
-  ];
-  return (
-    <div class="welcome">
-      <h2>Ask about this workspace</h2>
-      <p>
-        {!ofAgent && engine.value?.kind === "embedded" && engine.value.model == null
-          ? "No model is chosen, so answers are what searching the workspace finds. Choose one in the settings."
-          : "The agent reads, proposes changes and asks before it acts."}
-      </p>
-      <ul>
-        {examples.map((text) => (
-          <li key={text}>
-            <button type="button" class="link" onClick={() => model.compose(text)}>
-              {text}
-            </button>
-          </li>
-        ))}
-      </ul>
-      <p class="hint">Type @ to name a file.</p>
-    </div>
-  );
 }

@@ -1,0 +1,66 @@
+// Where the agent meets the editor: `@` finds a file by any part of its path, the lightbulb explains, the menu of Source Control writes
+// the message of a commit, and a turn that failed while nobody looked is told.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { openFile } from "../editor.mjs";
+import { eventually } from "../stage.mjs";
+import { says } from "../model.mjs";
+
+export default async function natives({ page, view, model, folder, prompt, idle, command, show, picture, say }) {
+  await command("View: Close All Editors");
+  await command("BreadBoard: New Session");
+  await prompt.fill("");
+  await prompt.pressSequentially("see @srclib");
+  await view.locator(".choices li", { hasText: "lib.rs" }).first().waitFor();
+  await picture("mention");
+  await prompt.press("Enter");
+  assert.equal(await prompt.inputValue(), "see @src/lib.rs ");
+  await prompt.fill("");
+  await prompt.pressSequentially("@pro");
+  await view.locator(".choices li", { hasText: "problems" }).waitFor();
+  await prompt.press("Escape");
+  await prompt.fill("");
+  say("a part of a path finds the file, and a word the problems");
+
+  await openFile(page, "lib.rs");
+  await page.locator(".monaco-editor .view-line", { hasText: "retries" }).first().click();
+  await page.keyboard.press("Control+a");
+  model.reply(says("It is the number of retries."));
+  await command("Refactor...");
+  const widget = page.locator(".action-widget");
+  await widget.getByText("Explain with BreadBoard").waitFor();
+  await picture("lightbulb");
+  await widget.getByText("Explain with BreadBoard").click();
+  await view.locator(".assistant", { hasText: "It is the number of retries." }).waitFor();
+  await idle();
+  const heard = JSON.stringify(model.asked.at(-1).body.messages.at(-1));
+  assert.match(heard, /src\/lib\.rs/);
+  say("the lightbulb has the agent explain what is marked");
+
+  await writeFile(path.join(folder, "staged.txt"), "staged\n");
+  spawnSync("git", ["add", "staged.txt"], { cwd: folder });
+  model.reply(says("Add a staged file\n\nIt shows that what is staged is read."));
+  const before = model.asked.length;
+  await command("BreadBoard: Write the Commit Message");
+  const asked = await eventually("the model was asked for the message", () => model.asked[before]);
+  assert.match(JSON.stringify(asked.body.messages.at(-1)), /\+staged/);
+  await show("Source Control");
+  await page.locator(".scm-view .monaco-editor .view-line", { hasText: "Add a staged file" }).waitFor();
+  await picture("commit-message");
+  say("the message of the commit stands in its field");
+
+  // Nobody looks, and the turn fails: no reply is left.
+  await show("BreadBoard");
+  await prompt.fill("this will fail");
+  await prompt.press("Enter");
+  await show("Explorer");
+  const toast = page.locator(".notification-toast", { hasText: "failed" });
+  await toast.waitFor();
+  await picture("failed-told");
+  await toast.getByRole("button", { name: "Show It" }).click();
+  await view.locator(".notice.error").last().waitFor();
+  await command("View: Close All Editors");
+  say("a turn that failed while nobody looked is told, and one click away");
+}

@@ -1,0 +1,102 @@
+// What an answer looks like and what can be done with it: colours, tables whose words stay whole, things to do, text that runs from
+// right to left, code that is applied after the editor showed it, a command in a terminal that nobody ran, a prompt that is
+// changed and sent anew, finding, and the whole as Markdown.
+import assert from "node:assert/strict";
+import { says } from "../model.mjs";
+import { written } from "../stage.mjs";
+
+const ANSWER = `## Retries
+
+- [x] read \`src/lib.rs:2\`
+- [ ] raise the limit
+
+| Setting | Default | What it does |
+|---|---|---|
+| retries | 3 | How often an upload is tried before the user is told that it failed |
+| timeout | 30 | Seconds that one attempt may take |
+
+\`\`\`rust src/lib.rs
+pub fn retries() -> u32 {
+    5 // src/lib.rs:2
+}
+\`\`\`
+
+\`\`\`sh
+$ echo tried && cargo test
+\`\`\`
+
+הגבול הוא שלוש פעמים.
+
+The sum is $\\frac{n(n+1)}{2}$ and it costs $5.
+`;
+
+export default async function reading(stage) {
+  const { page, view, model, prompt, ask, idle, command, picture, say } = stage;
+  await command("View: Close All Editors");
+  await command("BreadBoard: New Session");
+  model.reply(says(ANSWER));
+  await ask("where is the limit of retries?");
+  const answer = view.locator(".assistant").last();
+  await answer.locator(".code-keyword", { hasText: "pub" }).waitFor();
+  await idle();
+  await picture("reading");
+  const broken = await answer.locator("th, td:first-child").evaluateAll((cells) =>
+    cells.filter((cell) => {
+      const range = document.createRange();
+      range.selectNodeContents(cell.firstChild ?? cell);
+      return cell.textContent?.split(" ").length === 1 && range.getClientRects().length > 1;
+    }).map((cell) => cell.textContent),
+  );
+  assert.deepEqual(broken, [], "no word of the table is broken");
+  await answer.locator(".math math mfrac").waitFor();
+  const hebrew = answer.locator("p", { hasText: "הגבול" });
+  const sides = await hebrew.evaluate((element) => {
+    const range = document.createRange();
+    range.selectNodeContents(element);
+    const text = range.getBoundingClientRect();
+    const box = element.getBoundingClientRect();
+    return { left: text.left - box.left, right: box.right - text.right };
+  });
+  assert.ok(sides.right < sides.left, `Hebrew begins at the right: ${JSON.stringify(sides)}`);
+  say("an answer has colours, whole words, things to do, and text that runs from the right");
+
+  // Code is applied to the file that it is of, after the editor showed what it would change.
+  await answer.getByRole("button", { name: "Apply the code to a file" }).click();
+  const question = page.locator(".notification-toast", { hasText: "Apply the code to src/lib.rs?" });
+  await question.waitFor();
+  await page.locator(".monaco-diff-editor .view-line", { hasText: "5 // src/lib.rs:2" }).first().waitFor();
+  await picture("apply-preview");
+  await question.getByRole("button", { name: "Apply" }).click();
+  await written(stage, "src/lib.rs", "    5 // src/lib.rs:2");
+  say("code goes into its file after the editor's own preview");
+
+  await answer.getByRole("button", { name: "Put the command into a terminal" }).click();
+  await page.locator(".terminal-wrapper.active, .terminal.xterm").first().waitFor();
+  await picture("command-in-terminal");
+  await command("View: Toggle Panel Visibility");
+
+  // A prompt is changed and sent anew.
+  const user = view.locator(".user").last();
+  await user.hover();
+  await user.getByRole("button", { name: "Change this prompt and send it anew" }).click();
+  assert.equal(await prompt.inputValue(), "where is the limit of retries?");
+  model.reply(says("In lib.rs, as before."));
+  await ask("where is the limit, in one line?");
+  await view.locator(".assistant", { hasText: "as before" }).waitFor();
+  await idle();
+
+  await view.locator(".scroller").focus();
+  await page.keyboard.press("Control+f");
+  await view.getByLabel("Find in the conversation").fill("limit");
+  await view.locator(".find [role=status]", { hasText: /of \d/ }).waitFor();
+  await view.locator(".row.found").waitFor();
+  await picture("find");
+  await page.keyboard.press("Escape");
+  await view.locator(".find").waitFor({ state: "detached" });
+
+  await command("BreadBoard: Export the Session as Markdown");
+  await page.locator(".monaco-editor .view-line", { hasText: "# Retries" }).first().waitFor();
+  await picture("export");
+  await command("View: Close All Editors");
+  say("a prompt was changed and sent anew, words were found, and the session is Markdown");
+}

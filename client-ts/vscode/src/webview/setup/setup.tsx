@@ -1,0 +1,350 @@
+/**
+ * The first choice: who is to answer. Shown until somebody chose, and whenever it is asked for.
+ *
+ * Owns its words. No form: the editor's pages have none that is submitted. What is tried and kept is the model's; keys are typed into the editor's own dialog.
+ */
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { SetupAgent, SetupProvider, SetupWish } from "../../shared/setup";
+import { Icon } from "../blocks/icon";
+import { Words } from "../blocks/words";
+import { useModel } from "../model/context";
+
+export function Setup() {
+  const model = useModel();
+  const { setup, standing } = model;
+  const heading = useRef<HTMLHeadingElement>(null);
+  const look = setup.look.value;
+  const { generation, unchosen } = standing.host.value;
+  const running = standing.host.value.server === "running";
+  useEffect(() => {
+    if (running) void setup.read();
+  }, [generation, running]);
+  useEffect(() => {
+    if (setup.open.value) heading.current?.focus();
+  }, [setup.open.value]);
+  const agents = look?.agents ?? [];
+  const there = agents.filter((agent) => agent.there);
+  const absent = agents.filter((agent) => !agent.there);
+  const providers = look?.providers ?? [];
+  const withKey = providers.filter(({ needsKey, key }) => needsKey && typeof key === "object");
+  const local = setup.local.value;
+  return (
+    <div class="setup" role="group" aria-label="Who is to answer?">
+      <h2 ref={heading} tabindex={-1}>
+        Who is to answer?
+      </h2>
+      <p class="hint">
+        {unchosen === true
+          ? "Choose one; each is tried before it is kept, and you can change it at any time."
+          : `Now: ${look?.now ?? "…"}.`}
+      </p>
+      {look === undefined && (
+        <p role="status">
+          <Icon name="loading" spin /> Looking at what is on this machine…
+        </p>
+      )}
+      {look !== undefined && (
+        <>
+          <h3>On this machine</h3>
+          <ul>
+            {there.map((agent) => (
+              <Agent key={agent.name} agent={agent} />
+            ))}
+            {local !== undefined && (local.models?.length ?? 0) > 0 && (
+              <li>
+                <Head name="Ollama" hint="answers here">
+                  {null}
+                </Head>
+                <Models wish={{ kind: "model", provider: "ollama" }} models={local.models ?? []} />
+              </li>
+            )}
+            {withKey.map((provider) => (
+              <Provider key={provider.provider} provider={provider} />
+            ))}
+            {there.length === 0 && withKey.length === 0 && (local?.models?.length ?? 0) === 0 && (
+              <li class="hint">No agent, no Ollama and no key was found here.</li>
+            )}
+          </ul>
+          <h3>With a key</h3>
+          <ul>
+            {providers
+              .filter((provider) => provider.needsKey && !withKey.includes(provider))
+              .map((provider) => (
+                <Provider key={provider.provider} provider={provider} />
+              ))}
+            <Elsewhere />
+          </ul>
+          <h3>Elsewhere</h3>
+          <ul>
+            <Breadboard />
+          </ul>
+          {absent.length > 0 && (
+            <details>
+              <summary>Agents that can be installed</summary>
+              <ul>
+                {absent.map((agent) => (
+                  <Agent key={agent.name} agent={agent} />
+                ))}
+              </ul>
+            </details>
+          )}
+          <div class="buttons">
+            <button
+              type="button"
+              class="secondary"
+              aria-disabled={setup.choosing.value}
+              onClick={() => void setup.choose({ kind: "search" })}
+            >
+              Only search, without a model
+            </button>
+            {setup.open.value && (
+              <button type="button" class="link" onClick={() => setup.close()}>
+                Leave it as it is
+              </button>
+            )}
+          </div>
+        </>
+      )}
+    </div>
+  );
+}
+
+function Head({ name, hint, children }: { name: string; hint?: string | undefined; children: ComponentChildren }) {
+  return (
+    <div class="setup-row">
+      <span class="setup-name">
+        {name} {hint !== undefined && <span class="hint">{hint}</span>}
+      </span>
+      {children}
+    </div>
+  );
+}
+
+/** An agent: tried by starting it, or how it is installed. */
+function Agent({ agent }: { agent: SetupAgent }) {
+  const model = useModel();
+  const { setup } = model;
+  const wish: SetupWish = { kind: "agent", name: agent.name };
+  const row = `agent:${agent.name}`;
+  const { install } = agent;
+  return (
+    <li>
+      <Head name={agent.name} hint={agent.there ? "agent" : undefined}>
+        {agent.there ? (
+          <button type="button" class="secondary" aria-label={`Try ${agent.name}`} onClick={() => void setup.check(row, wish)}>
+            Try it
+          </button>
+        ) : (
+          install !== undefined && (
+            <button
+              type="button"
+              class="secondary"
+              aria-label={`Install ${agent.name} in a terminal`}
+              onClick={() => void model.editor("editor.openTerminal", { command: install })}
+            >
+              Install…
+            </button>
+          )
+        )}
+      </Head>
+      {!agent.there && install !== undefined && <code class="setup-install">{install}</code>}
+      <Outcome row={row} anew={false}>
+        {agent.login !== undefined && (
+          <p class="hint">
+            Log in <Words text={agent.login} />.
+          </p>
+        )}
+      </Outcome>
+    </li>
+  );
+}
+
+function Provider({ provider }: { provider: SetupProvider }) {
+  const { setup } = useModel();
+  const { provider: name, label, key } = provider;
+  const row = `model:${name}`;
+  const hint =
+    typeof key === "object" ? `key from ${key.variable}` : key === "stored" ? "key is stored" : undefined;
+  return (
+    <li>
+      <Head name={label.split(",")[0] ?? label} hint={hint}>
+        <button
+          type="button"
+          class="secondary"
+          aria-label={`${key === undefined ? "Enter the key of" : "See the models of"} ${label}`}
+          onClick={() => void setup.check(row, { kind: "model", provider: name })}
+        >
+          {key === undefined ? "Enter the key…" : "See the models"}
+        </button>
+      </Head>
+      <Outcome row={row} anew />
+    </li>
+  );
+}
+
+/** An endpoint of one's own: a server of the company, another machine with Ollama. */
+function Elsewhere() {
+  const { setup } = useModel();
+  const [url, setUrl] = useState("");
+  const [provider, setProvider] = useState("openai");
+  const row = "model:elsewhere";
+  const check = (): void => {
+    if (url.trim() !== "") void setup.check(row, { kind: "model", provider, url: url.trim() });
+  };
+  return (
+    <li>
+      <div class="setup-row" onKeyDown={(event) => isEnter(event) && check()}>
+        <select aria-label="What it speaks" value={provider} onChange={(event) => setProvider(event.currentTarget.value)}>
+          <option value="openai">OpenAI compatible</option>
+          <option value="ollama">Ollama</option>
+          <option value="anthropic">Anthropic</option>
+          <option value="gemini">Gemini</option>
+        </select>
+        <input
+          type="text"
+          inputMode="url"
+          placeholder="https://models.example/v1"
+          aria-label="Address of the model"
+          value={url}
+          onInput={(event) => setUrl(event.currentTarget.value)}
+        />
+        <button type="button" class="secondary" disabled={url.trim() === ""} onClick={check}>
+          Try it
+        </button>
+      </div>
+      <Outcome row={row} anew />
+    </li>
+  );
+}
+
+/** Not of a button, which is pressed by it. */
+function isEnter(event: KeyboardEvent): boolean {
+  return event.key === "Enter" && !event.isComposing && event.target instanceof HTMLInputElement;
+}
+
+function Breadboard() {
+  const { setup } = useModel();
+  const [url, setUrl] = useState("http://127.0.0.1:9099");
+  const row = "breadboard";
+  const check = (): void => {
+    if (url.trim() !== "") void setup.check(row, { kind: "breadboard", url: url.trim() });
+  };
+  return (
+    <li>
+      <div class="setup-row" onKeyDown={(event) => isEnter(event) && check()}>
+        <span class="setup-name">BreadBoard</span>
+        <input
+          type="text"
+          inputMode="url"
+          aria-label="Address of BreadBoard"
+          value={url}
+          onInput={(event) => setUrl(event.currentTarget.value)}
+        />
+        <button type="button" class="secondary" disabled={url.trim() === ""} onClick={check}>
+          Try it
+        </button>
+      </div>
+      <Outcome row={row} anew />
+    </li>
+  );
+}
+
+/** What trying this row found, and what can be done then. `anew`: another key can be given. */
+function Outcome({ row, anew, children }: { row: string; anew: boolean; children?: ComponentChildren }) {
+  const { setup } = useModel();
+  const trial = setup.trial.value;
+  if (trial?.row !== row) return null;
+  const { wish, found } = trial;
+  if (found === undefined)
+    return (
+      <p class="hint" role="status">
+        <Icon name="loading" spin /> Trying it…
+      </p>
+    );
+  const models = found.models ?? [];
+  return (
+    <div class="setup-outcome">
+      {found.problem !== undefined && (
+        <div class="notice warning" role="alert">
+          <Icon name="warning" />
+          <span>
+            <Words text={found.problem} />
+          </span>
+        </div>
+      )}
+      {!found.ok && children}
+      {wish.kind === "model" && wish.name === undefined ? (
+        // Another list is another choice.
+        <Models key={models.join("\n")} wish={wish} models={models} />
+      ) : (
+        <div class="buttons">
+          {found.ok && (
+            <span class="hint">
+              <Icon name="pass" /> It works.
+            </span>
+          )}
+          <Use wish={wish} label={found.ok ? "Use it" : "Choose it all the same"} primary={found.ok} />
+        </div>
+      )}
+      {anew && (
+        <button type="button" class="link" onClick={() => void setup.check(row, wish, true)}>
+          {found.ok ? "With another key…" : "Enter a key…"}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Which of its models; where it has no list, a name can be typed. */
+function Models({ wish, models }: { wish: SetupWish & { kind: "model" }; models: readonly string[] }) {
+  const [name, setName] = useState(preferred(models) ?? "");
+  return (
+    <div class="setup-row">
+      {models.length > 0 ? (
+        <select aria-label="Which model" value={name} onChange={(event) => setName(event.currentTarget.value)}>
+          {models.map((one) => (
+            <option key={one} value={one}>
+              {one}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <input
+          type="text"
+          aria-label="Name of the model"
+          placeholder="Name of the model"
+          value={name}
+          onInput={(event) => setName(event.currentTarget.value)}
+        />
+      )}
+      <Use
+        wish={{ ...wish, name: name.trim() }}
+        label={models.length > 0 ? "Use it" : "Choose it all the same"}
+        primary={models.length > 0}
+        disabled={name.trim() === ""}
+      />
+    </div>
+  );
+}
+
+function Use({ wish, label, primary, disabled = false }: { wish: SetupWish; label: string; primary: boolean; disabled?: boolean }) {
+  const { setup } = useModel();
+  return (
+    <button
+      type="button"
+      class={primary ? "primary" : "secondary"}
+      disabled={disabled}
+      aria-disabled={setup.choosing.value}
+      onClick={() => void setup.choose(wish)}
+    >
+      {label}
+    </button>
+  );
+}
+
+/** What most people take of a long list: no embedding, no speech, and of several the newest by name. */
+function preferred(models: readonly string[]): string | undefined {
+  const talks = models.filter((name) => !/embed|whisper|tts|audio|image|dall|moderation|realtime|transcribe|rerank/i.test(name));
+  return talks.find((name) => /sonnet|opus|gpt-\d|gemini-\d.*(?:pro|flash)|coder|qwen/i.test(name)) ?? talks[0] ?? models[0];
+}
