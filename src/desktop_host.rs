@@ -15,7 +15,8 @@ use crate::app::inbox::{ENGINE_BOUND, Event, Inbox, Reply};
 use crate::cli::desktop_options::DesktopOptions;
 use crate::domain::policy::redact::Redactor;
 use crate::front::desktop::{
-    DesktopHost, Gate, HostToken, HostedFolder, ListenOptions, open_listener, read_or_make, serve_until,
+    DesktopHost, Gate, HostToken, HostedFolder, ListenOptions, open_listener, read_or_make, restore_policies,
+    serve_until,
 };
 use crate::process;
 use crate::protocol::settings::Overrides;
@@ -27,6 +28,10 @@ const THREADS: usize = 4;
 
 /// Threads for what blocks, of all workspaces.
 const BLOCKING: usize = 64;
+
+/// Workspaces of one host. Each has a loop and a journal, and every command that is started holds the locks of all of them, so that
+/// no other process takes a journal up while something of this host still runs.
+const WORKSPACES: usize = process::LOOPS;
 
 /// How long all journals together may take to be written at the end.
 const FLUSH: Duration = Duration::from_millis(1_500);
@@ -94,10 +99,8 @@ fn start(runtime: &Runtime, options: DesktopOptions, mut overrides: Overrides) -
     let (stop, stopped) = watch::channel(false);
     let gate = Gate::new(HostToken::of(&token), &options.names);
     drop(token);
-    let host = {
-        let _entered = runtime.enter();
-        DesktopHost::new(hosted, gate, stopped.clone())?
-    };
+    let host = DesktopHost::new(hosted, &state_dir, gate, stopped.clone())?;
+    runtime.block_on(restore_policies(&host))?;
     announce(&opened.url, &token_file, &options, overrides.workspace_trusted == Some(true));
     runtime.block_on(async {
         let serving = tokio::spawn(serve_until(opened, host, stopped));
@@ -119,6 +122,10 @@ fn announce(url: &str, token_file: &Path, options: &DesktopOptions, trusted: boo
         say(
             "Other machines can reach this address: whoever has the token can prompt the agent and answer for you.",
         );
+        say(&format!(
+            "{} is open to every network that this machine is in; end the host and listen on 127.0.0.1 where that is not meant.",
+            options.listen
+        ));
     }
     if trusted {
         say(
@@ -144,6 +151,13 @@ fn folders(named: &[PathBuf]) -> Result<Vec<(PathBuf, String)>, String> {
         if folders.iter().all(|(known, _)| *known != real) {
             folders.push((real, uri.to_string()));
         }
+    }
+    if folders.len() > WORKSPACES {
+        return Err(format!(
+            "{} workspaces are named, and one host serves at most {WORKSPACES}; start another host for the others, with a \
+             --state-dir of its own.",
+            folders.len()
+        ));
     }
     Ok(folders)
 }

@@ -3,6 +3,8 @@
 //! Owns which turn waits for it and what becomes of the turn meanwhile. Nothing here waits: a prompt is in the journal before its
 //! context is looked for, and begins when that is there or its time is over (decision 0021).
 
+use std::sync::Arc;
+
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
@@ -97,7 +99,8 @@ impl App {
         let encoding = client
             .and_then(|client| self.clients.get(client))
             .map_or_else(PositionEncoding::default, |client| client.encoding);
-        let job = ContextJob { wanted, encoding, trusted: self.trusts(by), editor, purpose };
+        let lists = Arc::clone(&self.settings.standing.files);
+        let job = ContextJob { wanted, encoding, trusted: self.trusts(by), lists, editor, purpose };
         let buffers = self.clients.buffers(client);
         self.files.submit(FileJob::Context(Box::new(job)), buffers);
     }

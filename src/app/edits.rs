@@ -17,6 +17,7 @@ use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::overlay::{OpenDocument, Overlay};
 use crate::domain::edits::replace::replacement;
 use crate::domain::edits::text::content_hash;
+use crate::domain::policy::file_lists::FileUse;
 use crate::domain::policy::uri;
 
 /// Names the note beside an edit, in the one request that it stands in.
@@ -113,13 +114,19 @@ impl App {
             ClientRequest::UpdateContext { reply } => self.update_context(session_id, reply),
             want if !self.turn_trusted(session_id) => want.refuse(untrusted()),
             ClientRequest::ApplyText { root, path, base_hash, text, reply } => {
-                if let Err(error) = self.still_allowed(session_id, root.as_deref()) {
+                let kept = self.real_file_of(root.as_deref(), &path);
+                let kept = kept.and_then(|path| self.kept_by_lists(&path, FileUse::Change));
+                if let Some(error) = kept.or_else(|| self.still_allowed(session_id, root.as_deref()).err()) {
                     return reply.refuse(error);
                 }
                 self.apply_text(session_id, EditUnderWay { root, path, base_hash, text }, reply);
             }
             ClientRequest::ChangeFile { mut change, reply } => {
-                if let Err(error) = self.still_allowed(session_id, change.root.as_deref()) {
+                let kept = self.real_file_of(change.root.as_deref(), &change.path);
+                let kept = kept.and_then(|path| self.kept_by_lists(&path, FileUse::Change));
+                if let Some(error) =
+                    kept.or_else(|| self.still_allowed(session_id, change.root.as_deref()).err())
+                {
                     return reply.refuse(error);
                 }
                 let buffers = self.buffers_of_turn(session_id);
@@ -134,6 +141,9 @@ impl App {
                 self.hold_command(session_id, HeldCommand { command, cwd, call_id, reply });
             }
             ClientRequest::ReadText { path, line, limit, reply } => {
+                if let Some(error) = self.kept_by_lists(&path, FileUse::Read) {
+                    return reply.refuse(error);
+                }
                 let buffers = self.buffers_of_turn(session_id);
                 self.files.submit(FileJob::ReadText { path, line, limit, reply }, buffers);
             }

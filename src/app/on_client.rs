@@ -97,12 +97,18 @@ impl App {
         if !std::mem::take(&mut self.clients.scopes_changed) {
             return;
         }
-        let shared = TurnScope { overlay: self.clients.buffers(None), trusted: self.clients.anyone_trusts() };
+        let files = &self.settings.standing.files;
+        let shared = TurnScope {
+            overlay: self.clients.buffers(None),
+            trusted: self.clients.anyone_trusts(),
+            files: Arc::clone(files),
+        };
         let turns: Vec<(String, Prompter)> =
             self.clients.prompters.turns().map(|(session_id, by)| (session_id.clone(), by)).collect();
         let turns = turns.into_iter().map(|(session_id, by)| {
             let client = self.clients.prompters.client_of(&session_id);
-            let scope = TurnScope { overlay: self.clients.buffers(client), trusted: self.trusts(by) };
+            let (overlay, trusted) = (self.clients.buffers(client), self.trusts(by));
+            let scope = TurnScope { overlay, trusted, files: Arc::clone(&self.settings.standing.files) };
             (session_id, scope)
         });
         let scopes = TurnScopes { shared, turns: turns.collect() };

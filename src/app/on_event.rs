@@ -102,7 +102,7 @@ impl App {
                 reply.of::<methods::PermissionList>().settle(self.permission_list(&params))
             }
             Request::ApprovalsSet(params) => {
-                reply.of::<methods::ApprovalsSet>().settle(Ok(self.approvals_set(&params)))
+                reply.of::<methods::ApprovalsSet>().settle(self.approvals_set(&params))
             }
             Request::PatchList(params) => reply.of::<methods::PatchList>().settle(self.patch_list(&params)),
             Request::PatchGet(params) => reply.of::<methods::PatchGet>().settle(self.patch_get(&params)),

@@ -4,6 +4,9 @@
 //! and for nothing that a person was not told. Never judges a command itself: that is `domain::policy`.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
 
 use super::on_request::Settling;
 use super::ports::{EngineDecision, Files, Ruling, Settlement};
@@ -12,9 +15,11 @@ use super::state::App;
 use crate::domain::approval::{
     Action, AskRoot, ChangeKind, Decision, PermissionAsk, PermissionOptionKind, PermissionStatus, Subject,
 };
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::policy::command_class::CommandClass;
+use crate::domain::policy::file_lists::FileUse;
 use crate::domain::policy::judgement::{
-    Hindrance, Judgement, PathPlace, PathPlaces, ShellKind, judge_command, judge_edit,
+    Hindrance, Judgement, PathPlace, PathPlaces, PlaceKind, ShellKind, judge_command, judge_edit,
 };
 use crate::domain::policy::standing::{PolicyVerdict, StandingAnswer};
 use crate::domain::shown::{Kind, show};
@@ -44,8 +49,12 @@ impl App {
         };
         let judgement = match &subject.action {
             Action::Question { .. } => return None,
-            Action::Tool { name, .. } => {
-                let told = self.settings.standing.verdict_on_tool(name);
+            Action::Tool { name, input } => {
+                let base = self.base_of(session_id, root_name).unwrap_or_default();
+                let files = input.as_ref().map_or_else(Vec::new, |input| named_files(input, &base, &places));
+                let standing = &self.settings.standing;
+                let told =
+                    standing.verdict_on_files(&files).unwrap_or_else(|| standing.verdict_on_tool(name));
                 return Some(StandingVerdict { told: self.shown_verdict(told), is_guarded: false });
             }
             Action::Command { command, cwd, env } => {
@@ -73,7 +82,8 @@ impl App {
             }
         };
         let mut told = self.settings.standing.verdict(&judgement);
-        let is_guarded = matches!(judgement.hindrance, Hindrance::Guarded(_));
+        let is_guarded = matches!(judgement.hindrance, Hindrance::Guarded(_))
+            || self.settings.standing.reaches_past_lists(&judgement);
         if subject.unknown && told.answer == StandingAnswer::Always {
             told.answer = StandingAnswer::Prompt;
             told.reason = "Asked because the engine did not say what exactly it would do.".to_owned();
@@ -183,7 +193,22 @@ impl App {
     }
 
     /// Changes what is done without asking, on the user's word.
-    pub(super) fn approvals_set(&mut self, params: &ApprovalsSetParams) -> ApprovalsState {
+    ///
+    /// # Errors
+    /// A list of files that says nothing here; then nothing is changed.
+    pub(super) fn approvals_set(
+        &mut self,
+        params: &ApprovalsSetParams,
+    ) -> Result<ApprovalsState, CodedError> {
+        if let Some(files) = &params.files {
+            files.check().map_err(|bad| {
+                let words = format!("The pattern `{}` {}.", bad.pattern, bad.why);
+                CodedError::new(ErrorCode::InvalidParams, words)
+            })?;
+            self.settings.standing.files = Arc::new(files.clone());
+            self.clients.scopes_changed = true;
+            self.publish_scopes();
+        }
         if let Some(mode) = params.mode {
             self.settings.standing.mode = mode;
         }
@@ -196,7 +221,29 @@ impl App {
         if let Some(patterns) = &params.patterns {
             self.settings.standing.patterns.clone_from(patterns);
         }
-        self.approvals_state()
+        Ok(self.approvals_state())
+    }
+
+    /// Why the lists of the user keep a file from an engine that has us read or change it.
+    pub(super) fn kept_by_lists(&self, path: &Path, how: FileUse) -> Option<CodedError> {
+        let lists = &self.settings.standing.files;
+        if lists.is_open() {
+            return None;
+        }
+        let real = self.files.real_place(path)?;
+        let roots = self.real_roots();
+        let inside = roots.iter().find_map(|root| real.path.strip_prefix(root).ok())?;
+        let named = inside.to_string_lossy();
+        let why = lists.forbids(&named, how)?;
+        Some(CodedError::new(
+            ErrorCode::PathOutsideWorkspace,
+            format!("`{named}` {why}; your lists of files say so."),
+        ))
+    }
+
+    /// Where a file of a root is, by the name of the root.
+    pub(super) fn real_file_of(&self, root: Option<&str>, path: &str) -> Option<PathBuf> {
+        Some(self.root_named(root)?.path.as_ref()?.join(path))
     }
 
     pub(super) fn approvals_state(&self) -> ApprovalsState {
@@ -206,8 +253,46 @@ impl App {
             classes: standing.classes.clone(),
             patterns: standing.patterns.clone(),
             runner: self.settings.commands.runner,
+            files: (*standing.files).clone(),
         }
     }
+}
+
+/// Files of one tool call that are looked at, and bytes of the name of one.
+const NAMED: usize = 64;
+const NAME: usize = 4_096;
+
+/// The files that the arguments of a tool name, as far as they are in the workspace: whatever stands behind a word for a path, and
+/// whatever else leads to something that is there.
+fn named_files(input: &Value, base: &Path, places: &WorkspacePlaces<'_>) -> Vec<(String, FileUse)> {
+    let mut found = Vec::new();
+    let mut waiting = vec![("", input)];
+    let base = base.to_string_lossy();
+    while let Some((name, value)) = waiting.pop() {
+        match value {
+            Value::Object(fields) => {
+                waiting.extend(fields.iter().map(|(name, value)| (name.as_str(), value)))
+            }
+            Value::Array(items) => waiting.extend(items.iter().map(|item| (name, item))),
+            Value::String(text) if text.len() <= NAME && !text.contains('\n') => {
+                let text = text.strip_prefix("file://").unwrap_or(text);
+                let name = name.to_lowercase();
+                let is_named =
+                    ["path", "file", "uri", "dir", "folder"].iter().any(|word| name.contains(word));
+                if let PathPlace::Inside { path, kind, .. } = places.place(&base, text)
+                    && (is_named || kind != PlaceKind::Nothing)
+                    && kind != PlaceKind::Folder
+                {
+                    found.push((path, FileUse::Read));
+                }
+            }
+            Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+        if found.len() >= NAMED {
+            break;
+        }
+    }
+    found
 }
 
 fn hinder(judgement: &mut Judgement, why: &str) {

@@ -9,6 +9,7 @@ use url::Url;
 use super::plain;
 use crate::app::inbox::{EditorAbilities, Folder, StartUp, TraceLevel};
 use crate::domain::edits::overlay::PositionEncoding;
+use crate::domain::policy::file_lists::{BadPattern, FileLists};
 use crate::domain::policy::settings_secrets::SecretValues;
 use crate::domain::policy::standing::ApprovalMode;
 use crate::protocol::settings::{
@@ -153,6 +154,7 @@ fn read_options(value: &Value) -> (InitializationOptions, Vec<String>) {
                 mode: one(&approvals, "mode", &field("mode"), &mut warnings),
                 classes: one(&approvals, "classes", &field("classes"), &mut warnings),
                 patterns: one(&approvals, "patterns", &field("patterns"), &mut warnings),
+                files: one(&approvals, "files", &field("files"), &mut warnings),
             };
             // What is forbidden there is not known, so nothing is done without asking.
             let lost = |key: &str, is_read: bool| {
@@ -160,6 +162,13 @@ fn read_options(value: &Value) -> (InitializationOptions, Vec<String>) {
             };
             if lost("classes", setting.classes.is_some()) || lost("patterns", setting.patterns.is_some()) {
                 setting.mode = Some(ApprovalMode::Ask);
+            }
+            let bad = setting.files.as_ref().and_then(|files| files.check().err());
+            if let Some(BadPattern { pattern, why }) = &bad {
+                warnings.push(format!("The pattern `{pattern}` in your lists of files {why}; until it is corrected no file is touched."));
+            }
+            if bad.is_some() || lost("files", setting.files.is_some()) {
+                setting.files = Some(FileLists::none());
             }
             setting
         });

@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 use crate::domain::approval::MadeEdit;
 use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::domain::edits::overlay::Overlay;
+use crate::domain::policy::file_lists::FileLists;
 use crate::domain::steps::TurnStep;
 
 /// A future that a port returns.
@@ -36,6 +37,8 @@ pub struct WorkspaceView {
     pub overlay: Arc<Overlay>,
     /// Whether the workspace is trusted.
     pub trusted: bool,
+    /// Which files the user lets agents read and change.
+    pub lists: Arc<FileLists>,
 }
 
 /// A refusal, as the agent tells it to its model: a stable code and one sentence.

@@ -12,14 +12,11 @@ use rustix::net::{
     SendFlags, recvmsg, sendmsg,
 };
 
-use super::Streams;
+use super::{LOOPS, Streams};
 use crate::domain::policy::confinement::Confinement;
 
-/// Locks that are handed over: of each loop that this process runs, one.
-pub(super) const LOCKS: usize = 8;
-
 /// Three streams, the directory, the heartbeat, the cgroup and the locks.
-const MOST: usize = 6 + LOCKS;
+const MOST: usize = 6 + LOOPS;
 
 /// Bytes of the lists of files, which follow: some hundred paths. They wait in the socket until the guardian has started.
 const LISTS: u32 = 64 * 1_024;
@@ -27,6 +24,7 @@ const LISTS: u32 = 64 * 1_024;
 /// In the one byte that goes along: whether a cgroup comes, and above that bit how many locks.
 const CGROUP: u8 = 1;
 const LOCK: u8 = 2;
+const _: () = assert!(LOOPS <= (u8::MAX / LOCK) as usize, "the number of locks fits in the byte");
 
 /// What is handed over; borrowed by who sends it.
 #[derive(Debug)]
@@ -52,10 +50,10 @@ pub(super) fn send(socket: impl AsFd, handles: &Handles<&Streams, BorrowedFd<'_>
     let all: Vec<BorrowedFd<'_>> = streams
         .chain([handles.directory, handles.heartbeat])
         .chain(handles.cgroup)
-        .chain(handles.locks.iter().take(LOCKS).copied())
+        .chain(handles.locks.iter().take(LOOPS).copied())
         .collect();
     let cgroup = if handles.cgroup.is_some() { CGROUP } else { 0 };
-    let locks = u8::try_from(handles.locks.len().min(LOCKS)).unwrap_or(0) * LOCK;
+    let locks = u8::try_from(handles.locks.len().min(LOOPS)).unwrap_or(0) * LOCK;
     if !control.push(SendAncillaryMessage::ScmRights(&all)) {
         return Err(io::Error::other("the handles do not fit in a message"));
     }
@@ -126,4 +124,38 @@ pub(super) fn receive(socket: impl AsFd) -> io::Result<Handles<Streams, OwnedFd>
         locks: (0..byte[0] / LOCK).map(|_| next()).collect::<io::Result<_>>()?,
         confinement,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn the_locks_of_every_loop_arrive_and_not_those_of_the_first_few() {
+        let files: Vec<File> = (0..LOOPS).map(|_| tempfile::tempfile().unwrap()).collect();
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let streams: Streams = [(); 3].map(|()| OwnedFd::from(tempfile::tempfile().unwrap()));
+        let (directory, heartbeat) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
+        let handles = Handles {
+            streams: &streams,
+            directory: directory.as_fd(),
+            heartbeat: heartbeat.as_fd(),
+            cgroup: None,
+            locks: files.iter().map(AsFd::as_fd).collect(),
+            confinement: None,
+        };
+        send(&ours, &handles).unwrap();
+        let received = receive(&theirs).unwrap();
+        let identity = |file: &File| {
+            use std::os::unix::fs::MetadataExt;
+            let metadata = file.metadata().unwrap();
+            (metadata.dev(), metadata.ino())
+        };
+        let theirs: Vec<File> = received.locks.into_iter().map(File::from).collect();
+        let arrived: Vec<_> = theirs.iter().map(identity).collect();
+        assert_eq!(arrived, files.iter().map(identity).collect::<Vec<_>>());
+    }
 }

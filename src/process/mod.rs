@@ -59,6 +59,9 @@ pub(crate) use job::{Confined, Ending, Hold, Job, NotStarted, Stream, Streams};
 #[cfg(unix)]
 pub(crate) use overseer::{adopt_orphans, end_the_unguarded};
 
+/// Loops of one process at most: the lock of each is handed to every guardian, and a message takes so many handles at once.
+pub(crate) const LOOPS: usize = 32;
+
 /// The locks that guardians hold too, of each loop of this process.
 #[cfg(unix)]
 static LOCKS: Mutex<Vec<Arc<OwnedFd>>> = Mutex::new(Vec::new());

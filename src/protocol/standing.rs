@@ -4,11 +4,13 @@
 //! from `workspace/configuration`, which a repository may write. Additive to wire.md.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::policy::command_class::CommandClass;
+use crate::domain::policy::file_lists::FileLists;
 use crate::domain::policy::standing::{ApprovalMode, StandingAnswer, StandingPattern, StandingPolicy};
 
 /// How permissions are answered: what needs no person, and how long the others wait.
@@ -27,6 +29,9 @@ pub struct ApprovalsSetting {
     /// Answers by pattern. `never` wins over everything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patterns: Option<Vec<StandingPattern>>,
+    /// Files that agents may read and change, and those that they never touch. Default: all, and none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<FileLists>,
 }
 
 /// Where the commands run that this server runs, and within which bounds.
@@ -167,6 +172,7 @@ impl StandingOverrides {
             mode: self.mode.or(options.mode).unwrap_or_default(),
             classes: options.classes.unwrap_or_default(),
             patterns,
+            files: Arc::new(options.files.unwrap_or_default()),
         }
     }
 }
@@ -188,6 +194,9 @@ pub struct ApprovalsSetParams {
     /// Answers by pattern, all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patterns: Option<Vec<StandingPattern>>,
+    /// Which files may be touched, all three lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<FileLists>,
 }
 
 /// Result of `bb/approvals/set`, and what `bb/permission/list` says beside the rules.
@@ -202,6 +211,9 @@ pub(crate) struct ApprovalsState {
     pub patterns: Vec<StandingPattern>,
     /// Where commands run.
     pub runner: CommandRunner,
+    /// Which files may be touched.
+    #[serde(default)]
+    pub files: FileLists,
 }
 
 #[cfg(test)]
@@ -255,6 +267,7 @@ mod tests {
                     (CommandClass::Network, StandingAnswer::Never),
                 ]),
                 patterns: vec![never, listed],
+                files: Arc::default(),
             }
         );
         let wide = CommandsSetting {

@@ -111,7 +111,7 @@ impl WorkspaceFiles {
             return done(FileJobDone::Context(Box::new(context::without(job, none.to_owned()))));
         };
         let folders = self.places().folders.clone();
-        let view = context::view(folders, overlay, job.trusted);
+        let view = context::view(folders, overlay, &job);
         self.runtime.spawn(async move {
             let found = context::gather(job, view, search).await;
             done(FileJobDone::Context(Box::new(found)));

@@ -13,7 +13,7 @@ use crate::harness::Server;
 const PROGRAM: &str = env!("CARGO_BIN_EXE_breadboard-ls");
 
 #[test]
-fn r002_06_a_token_opens_routes_and_sockets_and_stands_in_no_output() {
+fn r002_06_08_a_token_that_was_typed_by_hand_opens_routes_and_sockets_and_stands_in_no_output() {
     const TOKEN: &str = "desk-token-4711-abcdef";
     let options =
         HostOptions { token: Some(TOKEN.to_owned()), ..scripted(&json!([{ "steps": [{ "say": "Hi." }] }])) };

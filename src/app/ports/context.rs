@@ -2,12 +2,15 @@
 //!
 //! Owns the job. It waits for the editor's answer and for git, each for a bounded time, so that the loop never does.
 
+use std::sync::Arc;
+
 use super::TurnBegun;
 use crate::app::inbox::{Answer, Reply};
 use crate::domain::context::choice::WantedContext;
 use crate::domain::context::item::PromptContext;
 use crate::domain::context::shape::UserContext;
 use crate::domain::edits::overlay::PositionEncoding;
+use crate::domain::policy::file_lists::FileLists;
 use crate::protocol::context::ContextPreviewResult;
 
 /// What is to be looked for.
@@ -19,6 +22,8 @@ pub struct ContextJob {
     pub encoding: PositionEncoding,
     /// Whether the user trusts the workspace; without, git is not started.
     pub trusted: bool,
+    /// Which files may be read.
+    pub lists: Arc<FileLists>,
     /// What the editor answers; `None` where it was not asked.
     pub editor: Option<Answer<UserContext>>,
     /// What it is for.

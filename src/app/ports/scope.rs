@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::domain::edits::overlay::Overlay;
+use crate::domain::policy::file_lists::FileLists;
 
 /// What one turn sees.
 #[derive(Debug, Clone, Default)]
@@ -14,6 +15,8 @@ pub struct TurnScope {
     pub overlay: Arc<Overlay>,
     /// Whether the client that prompted trusts the workspace.
     pub trusted: bool,
+    /// Which files may be touched.
+    pub files: Arc<FileLists>,
 }
 
 /// What each turn sees.

@@ -4,6 +4,7 @@
 //! is asked of `PathPlaces`. Never decides: that is `standing`.
 
 use super::command_class::CommandClass;
+use super::file_lists::FileUse;
 use super::guarded_path::{guarded_part, hidden_part};
 use super::program::{PathUse, ProgramReading, WildcardRoom, read_program};
 use super::shell_line::{Joined, ShellCommand, UnreadLine, read};
@@ -93,8 +94,21 @@ pub(crate) struct Judgement {
     pub hindrance: Hindrance,
     /// The commands of a line that was understood, each as its words.
     pub commands: Vec<JudgedCommand>,
+    /// The files and folders that it was seen to touch, without links.
+    pub touched: Vec<TouchedPath>,
     /// Of a line that was not understood what may be commands, as words: enough to forbid by, and never to allow by.
     pub guesses: Vec<Vec<String>>,
+}
+
+/// A file or folder that something touches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TouchedPath {
+    /// Relative to its folder of the workspace.
+    pub path: String,
+    /// What is done to it.
+    pub how: FileUse,
+    /// It is a folder, and what is done reaches whatever is in it.
+    pub is_whole_folder: bool,
 }
 
 /// A command of a line.
@@ -119,6 +133,7 @@ impl Judgement {
             why,
             hindrance: Hindrance::None,
             commands: Vec::new(),
+            touched: Vec::new(),
             guesses: Vec::new(),
         }
     }
@@ -190,11 +205,15 @@ fn judge_commands(commands: &[ShellCommand], folder: &str, places: &dyn PathPlac
             why: String::new(),
             hindrance: Hindrance::None,
             commands: Vec::new(),
+            touched: Vec::new(),
             guesses: Vec::new(),
         },
     };
     match judge.places.place(folder, ".") {
-        PathPlace::Inside { path, .. } => judge.guard(&path),
+        PathPlace::Inside { path, kind, .. } => {
+            judge.guard(&path);
+            judge.touch(&path, PathUse::Name, kind);
+        }
         PathPlace::Outside => judge.judgement.hindrance.raise(Hindrance::Outside(OUTSIDE.to_owned())),
         PathPlace::Unseen => judge.judgement.hindrance.raise(Hindrance::Outside(UNSEEN.to_owned())),
     }
@@ -232,6 +251,7 @@ pub(crate) fn judge_edit<'a>(
             why: why.to_owned(),
             hindrance: Hindrance::None,
             commands: Vec::new(),
+            touched: Vec::new(),
             guesses: Vec::new(),
         },
     };
@@ -339,6 +359,21 @@ impl Judge<'_> {
         }
     }
 
+    fn touch(&mut self, path: &str, how: PathUse, kind: PlaceKind) {
+        // A word that leads to nothing is a word.
+        if how == PathUse::Word && kind == PlaceKind::Nothing {
+            return;
+        }
+        let (how, reaches_in) = match how {
+            PathUse::Word | PathUse::Content => (FileUse::Read, true),
+            PathUse::Name => (FileUse::Read, false),
+            PathUse::Write => (FileUse::Change, true),
+            PathUse::Make => (FileUse::Change, false),
+        };
+        let is_whole_folder = reaches_in && kind == PlaceKind::Folder;
+        self.judgement.touched.push(TouchedPath { path: path.to_owned(), how, is_whole_folder });
+    }
+
     fn place(&mut self, word: &str, how: PathUse) {
         self.guard(word);
         let hindrance = match self.places.place(&self.folder, word) {
@@ -348,6 +383,7 @@ impl Judge<'_> {
             }
             PathPlace::Inside { path, kind, .. } => {
                 self.guard(&path);
+                self.touch(&path, how, kind);
                 match (how, kind) {
                     (PathUse::Content, PlaceKind::Folder) => Hindrance::Unclear(format!(
                         "reads everything in `{word}`, in which there may be secrets"

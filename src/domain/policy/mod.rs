@@ -8,6 +8,7 @@ pub(crate) mod command_class;
 pub(crate) mod confinement;
 pub(crate) mod engine_prompt;
 pub(crate) mod environment;
+pub(crate) mod file_lists;
 pub(crate) mod guarded_path;
 pub(crate) mod ignore_line;
 pub(crate) mod judgement;

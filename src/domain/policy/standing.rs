@@ -4,11 +4,13 @@
 //! repository. Never judges a command: that is `judgement`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::command_class::CommandClass;
+use super::file_lists::{FileLists, FileUse};
 use super::judgement::{Hindrance, JudgedCommand, Judgement};
 use super::program::{WildcardRoom, runs_others};
 
@@ -79,6 +81,8 @@ pub struct StandingPolicy {
     pub classes: BTreeMap<CommandClass, StandingAnswer>,
     /// Answers by pattern.
     pub patterns: Vec<StandingPattern>,
+    /// What files may be touched.
+    pub files: Arc<FileLists>,
 }
 
 /// What the policy says of a request, as its card shows it.
@@ -104,9 +108,15 @@ impl StandingPolicy {
             let reason = format!("Denied by your setting: never {}.", class.as_str());
             return verdict(StandingAnswer::Never, reason);
         }
+        if let Some(reason) = self.keeps(judgement) {
+            return verdict(StandingAnswer::Never, reason);
+        }
         let asked = |why: &str| verdict(StandingAnswer::Prompt, format!("Asked because it {why}."));
         if let Hindrance::Guarded(why) | Hindrance::Outside(why) = &judgement.hindrance {
             return asked(why);
+        }
+        if self.reaches_past_lists(judgement) {
+            return asked("touches everything in a folder, and your lists of files keep some files from it");
         }
         if self.mode == ApprovalMode::Ask {
             let why = match judgement.class {
@@ -134,6 +144,51 @@ impl StandingPolicy {
             }
             false => asked(&judgement.why),
         }
+    }
+
+    /// Why a file that it touches is kept from it by the user's lists.
+    fn keeps(&self, judgement: &Judgement) -> Option<String> {
+        if self.files.is_open() {
+            return None;
+        }
+        let seen = judgement.touched.iter().find_map(|touched| {
+            let why = match touched.is_whole_folder || touched.how == FileUse::Read && touched.path.is_empty()
+            {
+                // A folder is no file that could be allowed; what is in it is asked about.
+                true => {
+                    let pattern = self.files.never_touches(&touched.path)?;
+                    format!("is never touched (`{pattern}`)")
+                }
+                false => self.files.forbids(&touched.path, touched.how)?,
+            };
+            Some(format!("Denied by your lists of files: `{}` {why}.", touched.path))
+        });
+        // What is written anywhere in the line, also where the line was not understood.
+        let words = judgement.commands.iter().flat_map(|command| &command.words);
+        let mut words = words.chain(judgement.guesses.iter().flatten());
+        seen.or_else(|| {
+            words.find_map(|word| {
+                let parts = word.split(['=', ':', ',', '@', '"', '\'', '`', '$', '(', ')']);
+                let kept = |part: &str| Some((part.to_owned(), self.files.never_touches(part)?));
+                let (part, pattern) = parts.chain([word.as_str()]).find_map(kept)?;
+                Some(format!("Denied by your lists of files: `{part}` is never touched (`{pattern}`)."))
+            })
+        })
+    }
+
+    /// Whether it touches everything in a folder in which the lists may keep something.
+    pub(crate) fn reaches_past_lists(&self, judgement: &Judgement) -> bool {
+        !self.files.is_open() && judgement.touched.iter().any(|touched| touched.is_whole_folder)
+    }
+
+    /// What is to happen with a tool that names these files, each relative to its folder and without links, and what it does to them.
+    pub(crate) fn verdict_on_files(&self, files: &[(String, FileUse)]) -> Option<PolicyVerdict> {
+        let kept = files.iter().find_map(|(path, how)| Some((path, self.files.forbids(path, *how)?)));
+        kept.map(|(path, why)| PolicyVerdict {
+            class: CommandClass::Unknown,
+            answer: StandingAnswer::Never,
+            reason: format!("Denied by your lists of files: `{path}` {why}."),
+        })
     }
 
     /// What is to happen with a tool that is neither a command nor an edit.
@@ -259,7 +314,7 @@ fn is_among(wanted: &[&str], words: &[String]) -> bool {
     };
     from.into_iter().any(|at| {
         let mut left = words[at + 1..].iter();
-        rest.iter().all(|wanted| left.any(|word| word == wanted))
+        rest.iter().all(|wanted| left.any(|word| word.eq_ignore_ascii_case(wanted)))
     })
 }
 

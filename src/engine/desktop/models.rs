@@ -33,15 +33,26 @@ pub(super) async fn list(parts: &DesktopParts, chosen: Option<String>) -> Result
 
 /// Sets the model of the host.
 pub(super) async fn set(parts: &DesktopParts, model: &ModelSetting) -> Result<(), HostTrouble> {
-    let provider = match &model.provider {
-        Some(provider) => Some(provider.clone()),
-        // The host wants one with the name, and its list says which.
-        None => {
-            let listed = http::models(&parts.client.get(&["v1", "models"], &[]).await?);
-            listed.into_iter().find(|listed| listed.id == model.name).and_then(|listed| listed.provider)
+    // To set what is set would make the public source forget its context window and temperature.
+    let current = parts.client.get(&["v1", "models", "current"], &[]).await;
+    if current.is_ok_and(|current| {
+        http::is_current(&current, model.provider.as_deref(), &model.name, model.url.as_deref())
+    }) {
+        return Ok(());
+    }
+    let (mut provider, mut url) = (model.provider.clone(), model.url.clone());
+    if provider.is_none() || url.is_none() {
+        // The host wants them with the name, and its list says which. The public source takes none without its address.
+        let listed = http::models(&parts.client.get(&["v1", "models"], &[]).await?);
+        let fits = |listed: &http::HostModel| {
+            listed.id == model.name && (provider.is_none() || listed.provider == provider)
+        };
+        if let Some(listed) = listed.into_iter().find(fits) {
+            provider = provider.or(listed.provider);
+            url = url.or(listed.url);
         }
-    };
-    let body = http::set_model(provider.as_deref(), &model.name, model.url.as_deref());
+    }
+    let body = http::set_model(provider.as_deref(), &model.name, url.as_deref());
     match parts.client.ask(Method::PUT, &["v1", "models", "current"], Some(&body)).await {
         Err(HostTrouble::NoRoute) => {
             parts.client.ask(Method::POST, &["v1", "models", "switch"], Some(&body)).await.map(drop)

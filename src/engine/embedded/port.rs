@@ -50,8 +50,8 @@ impl SessionPort {
 
 impl TurnPort for SessionPort {
     fn workspace(&self) -> WorkspaceView {
-        let TurnScope { overlay, trusted } = self.shared.scopes.borrow().of(&self.session_id).clone();
-        WorkspaceView { roots: self.shared.state().roots.clone(), overlay, trusted }
+        let TurnScope { overlay, trusted, files } = self.shared.scopes.borrow().of(&self.session_id).clone();
+        WorkspaceView { roots: self.shared.state().roots.clone(), overlay, trusted, lists: files }
     }
 
     fn say(&self, message: ServerMessage) -> PortFuture<'_, ()> {

@@ -1,6 +1,6 @@
 //! An answer of a client to a request for approval, on its way to the loop.
 //!
-//! Owns what the three scopes of the seed come to. One answer of a workspace at a time, so that the others can be told whose was
+//! Owns what the three scopes of the seed come to. One answer to a request at a time, so that the others can be told whose was
 //! taken; the loop takes the first and says of a later one how it was settled.
 
 use super::link::SessionLink;
@@ -32,7 +32,7 @@ pub(super) async fn give(link: &SessionLink, given: GivenApproval) -> Result<(),
             "An answer for a file or a hunk names its `file_path`; add it.",
         ));
     }
-    let _one_at_a_time = link.workspace.attendance.answering.lock().await;
+    let _turn = link.workspace.attendance.turn_to_answer(&given.request_id).await;
     link.workspace.attendance.answers(&given.request_id, &link.named);
     let request_id = given.request_id.clone();
     let taken = match given.scope {

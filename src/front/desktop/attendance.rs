@@ -4,8 +4,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OwnedMutexGuard};
 
 use crate::app::ClientId;
 use crate::protocol::desktop::host_message::NamedClient;
@@ -13,13 +14,16 @@ use crate::protocol::desktop::host_message::NamedClient;
 /// Answers that are remembered: more than wait in any workspace at a time. Who answered an older one is not told.
 const ANSWERS: usize = 512;
 
+/// How long the outcome of an answer may take to be known. Past it nobody is named.
+const OUTCOME: Duration = Duration::from_secs(2);
+
 /// See the module.
 #[derive(Default)]
 pub(super) struct Attendance {
     present: Mutex<BTreeMap<ClientId, Attendee>>,
     answered: Mutex<VecDeque<(String, NamedClient)>>,
-    /// One answer at a time, so that it is known whose was taken.
-    pub(super) answering: tokio::sync::Mutex<()>,
+    /// The answers that are on their way, by request.
+    answering: Mutex<BTreeMap<String, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 struct Attendee {
@@ -55,6 +59,17 @@ impl Attendance {
         of_session.map(|attendee| attendee.named.clone()).collect()
     }
 
+    /// One answer to a request at a time, so that it is known whose was taken. Another request does not wait for it: an engine may
+    /// take long to say that it heard.
+    pub(super) async fn turn_to_answer(&self, request_id: &str) -> AnswerTurn<'_> {
+        let request = {
+            let mut answering = self.answering.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(answering.entry(request_id.to_owned()).or_default())
+        };
+        let permit = Arc::clone(&request).lock_owned().await;
+        AnswerTurn { attendance: self, request_id: request_id.to_owned(), permit: Some(permit) }
+    }
+
     /// A client is about to answer.
     pub(super) fn answers(&self, request_id: &str, named: &NamedClient) {
         let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
@@ -71,8 +86,14 @@ impl Attendance {
         last.map(|at| answered.remove(at));
     }
 
+    /// Who settled a request: an answer that is on its way may come too late to be the one, so its outcome is waited for, shortly.
+    pub(super) async fn settled_by(&self, request_id: &str) -> Option<NamedClient> {
+        let _turn = tokio::time::timeout(OUTCOME, self.turn_to_answer(request_id)).await.ok()?;
+        self.answered_by(request_id)
+    }
+
     /// Who answered.
-    pub(super) fn answered_by(&self, request_id: &str) -> Option<NamedClient> {
+    fn answered_by(&self, request_id: &str) -> Option<NamedClient> {
         let answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
         answered.iter().rev().find(|(id, _)| id == request_id).map(|(_, by)| by.clone())
     }
@@ -85,6 +106,24 @@ impl Attendance {
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<ClientId, Attendee>> {
         self.present.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The right to answer a request; it passes on when this is dropped.
+pub(super) struct AnswerTurn<'a> {
+    attendance: &'a Attendance,
+    request_id: String,
+    permit: Option<OwnedMutexGuard<()>>,
+}
+
+impl Drop for AnswerTurn<'_> {
+    fn drop(&mut self) {
+        let mut answering = self.attendance.answering.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.permit.take());
+        // Nobody else waits for it, or the map would grow with every request.
+        if answering.get(&self.request_id).is_some_and(|request| Arc::strong_count(request) == 1) {
+            answering.remove(&self.request_id);
+        }
     }
 }
 

@@ -2,9 +2,12 @@
 //!
 //! Owns which workspace a session belongs to. Never adds a folder: those are named when the host is started.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, watch};
@@ -14,6 +17,7 @@ use super::counts::Counts;
 use super::gate::Gate;
 use super::loop_client::LoopClient;
 use super::outbox::DeafOutbox;
+use super::policy_file::KeptPolicy;
 use crate::app::inbox::{EditorAbilities, Folder, Inbox, StartUp};
 use crate::protocol::Request;
 use crate::protocol::desktop::refusal::{DesktopRefusal, RefusalCode};
@@ -25,6 +29,9 @@ pub(super) const SOCKETS: usize = 128;
 
 /// Searches at a time: each uses all cores.
 const SEARCHES: usize = 2;
+
+/// Sessions of which it is remembered where they live. Past it they are looked for again.
+const HOMES: usize = 16_384;
 
 /// A folder that the host serves, and the loop that works on it.
 pub(crate) struct HostedFolder {
@@ -47,6 +54,7 @@ pub(super) struct HostedWorkspace {
     pub(super) uri: String,
     pub(super) inbox: Inbox,
     pub(super) attendance: Attendance,
+    pub(super) policy: KeptPolicy,
     overrides: Overrides,
     service: LoopClient,
 }
@@ -59,6 +67,7 @@ pub(crate) struct DesktopHost {
     pub(super) sockets: Arc<Semaphore>,
     pub(super) searches: Arc<Semaphore>,
     pub(super) stop: watch::Receiver<bool>,
+    homes: Mutex<BTreeMap<String, usize>>,
 }
 
 /// Until the host ends.
@@ -74,17 +83,22 @@ impl DesktopHost {
     /// One sentence when a loop does not take its first client.
     pub(crate) fn new(
         folders: Vec<HostedFolder>,
+        state_dir: &Path,
         gate: Gate,
         stop: watch::Receiver<bool>,
     ) -> Result<Arc<Self>, String> {
-        let open = |folder| HostedWorkspace::open(folder).map(Arc::new).map_err(|refusal| refusal.message);
+        let open = |folder| {
+            HostedWorkspace::open(folder, state_dir).map(Arc::new).map_err(|refusal| refusal.message)
+        };
+        let workspaces: Vec<_> = folders.into_iter().map(open).collect::<Result<_, _>>()?;
         Ok(Arc::new(Self {
-            workspaces: folders.into_iter().map(open).collect::<Result<_, _>>()?,
+            workspaces,
             gate,
             counts: Arc::default(),
             sockets: Arc::new(Semaphore::new(SOCKETS)),
             searches: Arc::new(Semaphore::new(SEARCHES)),
             stop,
+            homes: Mutex::default(),
         }))
     }
 
@@ -112,35 +126,101 @@ impl DesktopHost {
         }
     }
 
-    /// A session, and the workspace that it belongs to.
+    /// The workspace of a session. One that was met before is known at once, without a word with its engine.
+    pub(super) async fn home_of(&self, session_id: &str) -> Result<Arc<HostedWorkspace>, DesktopRefusal> {
+        let known = self.homes().get(session_id).copied();
+        match known.and_then(|at| self.workspaces.get(at)) {
+            Some(workspace) => Ok(Arc::clone(workspace)),
+            None => self.session(session_id).await.map(|(workspace, _)| workspace),
+        }
+    }
+
+    /// A session as its engine has it now, and the workspace that it belongs to. All workspaces are asked at once, so that a slow
+    /// engine of another one is not waited for.
     pub(super) async fn session(
         &self,
         session_id: &str,
     ) -> Result<(Arc<HostedWorkspace>, SessionSummary), DesktopRefusal> {
-        for workspace in &self.workspaces {
-            let found = workspace.sessions().await?.into_iter().find(|found| found.session_id == session_id);
-            if let Some(found) = found {
-                return Ok((Arc::clone(workspace), found));
+        let known = self.homes().get(session_id).copied();
+        let wanted = |at: &usize| known.is_none_or(|known| known == *at);
+        let asked = (0..self.workspaces.len()).filter(wanted).map(|at| async move {
+            let sessions = self.workspaces[at].sessions().await?;
+            Ok::<_, DesktopRefusal>(
+                sessions.into_iter().find(|found| found.session_id == session_id).map(|found| (at, found)),
+            )
+        });
+        let mut answers: FuturesUnordered<_> = asked.collect();
+        let mut failed = None;
+        while let Some(answer) = answers.next().await {
+            match answer {
+                Ok(Some((at, found))) => {
+                    self.lives_in(session_id, at);
+                    return Ok((Arc::clone(&self.workspaces[at]), found));
+                }
+                Ok(None) => {}
+                Err(refusal) => failed = Some(refusal),
             }
         }
-        Err(DesktopRefusal::new(
-            RefusalCode::NotFound,
-            "There is no such session; list the sessions and choose one.",
-        ))
+        self.homes().remove(session_id);
+        Err(failed.unwrap_or_else(no_session))
+    }
+
+    /// The sessions of these workspaces, each with its place among all. They are asked at once.
+    pub(super) async fn sessions_of(
+        &self,
+        wanted: Option<&str>,
+    ) -> Result<Vec<(Arc<HostedWorkspace>, SessionSummary)>, DesktopRefusal> {
+        if let Some(id) = wanted {
+            self.workspace(id)?;
+        }
+        let places = (0..self.workspaces.len())
+            .filter(|at| wanted.is_none_or(|wanted| wanted == self.workspaces[*at].id));
+        let asked = places.map(|at| async move { (at, self.workspaces[at].sessions().await) });
+        let mut sessions = Vec::new();
+        for (at, listed) in futures::future::join_all(asked).await {
+            for session in listed? {
+                self.lives_in(&session.session_id, at);
+                sessions.push((Arc::clone(&self.workspaces[at]), session));
+            }
+        }
+        Ok(sessions)
+    }
+
+    /// A session was deleted.
+    pub(super) fn forget(&self, session_id: &str) {
+        self.homes().remove(session_id);
+    }
+
+    fn lives_in(&self, session_id: &str, at: usize) {
+        let mut homes = self.homes();
+        if homes.len() >= HOMES {
+            homes.clear();
+        }
+        homes.insert(session_id.to_owned(), at);
+    }
+
+    fn homes(&self) -> MutexGuard<'_, BTreeMap<String, usize>> {
+        self.homes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+fn no_session() -> DesktopRefusal {
+    DesktopRefusal::new(RefusalCode::NotFound, "There is no such session; list the sessions and choose one.")
+}
+
 impl HostedWorkspace {
-    fn open(folder: HostedFolder) -> Result<Self, DesktopRefusal> {
+    fn open(folder: HostedFolder, state_dir: &Path) -> Result<Self, DesktopRefusal> {
         let HostedFolder { path, uri, inbox, overrides } = folder;
         let name =
             path.file_name().map_or_else(|| "workspace".into(), |name| name.to_string_lossy()).into_owned();
         let start = start_up(&uri, &name, &path, &overrides, EditorAbilities::default());
         let client = inbox.name_client();
+        let id = workspace_id(&path);
         // The first client opens the workspace; it stays, so that the folders stay its own.
         let service = LoopClient::connect(&inbox, client, Arc::new(DeafOutbox), start)?;
         Ok(Self {
-            id: workspace_id(&path),
+            policy: KeptPolicy::of(state_dir, &id),
+            id,
             trusted: overrides.workspace_trusted == Some(true),
             path,
             name,

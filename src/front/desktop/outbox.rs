@@ -1,7 +1,7 @@
 //! What waits to be sent to one socket, bounded: the loop's messages, before they are translated.
 //!
 //! Owns the bound. A client that does not read is not kept for in memory: past the bound the loop is refused, and when there is
-//! room again it sends a snapshot in place of what was missed. It is warned before that, ahead of what waits. Never translates.
+//! room again it sends a snapshot in place of what was missed. Never translates.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -21,8 +21,8 @@ pub(super) const WAITING_BYTES: usize = 2 << 20;
 /// Messages that may wait, so that tiny ones do not hide behind the bound of bytes.
 const WAITING_MESSAGES: usize = 4_096;
 
-/// From here on a client is slow, and below the second it is not any more: so it is warned once, not for each message.
-const SLOW: (usize, usize) = (WAITING_BYTES / 4 * 3, WAITING_BYTES / 4);
+/// Below this there is room again: what waits is nearly told, so that the snapshot is not old when it is read.
+const ROOM: usize = WAITING_BYTES / 4;
 
 /// Nobody hears: the client through which the HTTP routes ask.
 pub(super) struct DeafOutbox;
@@ -51,25 +51,7 @@ struct WaitingMessages {
     bytes: usize,
     /// The loop was refused, and wants to know when there is room.
     refused: bool,
-    slow: Slow,
     redactor: Redactor,
-}
-
-/// How a client reads.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Slow {
-    #[default]
-    No,
-    /// It has not been told.
-    Untold,
-    Told,
-}
-
-/// What was taken out.
-pub(super) struct TakenMessages {
-    pub(super) messages: VecDeque<Vec<u8>>,
-    /// The client is to be warned first.
-    pub(super) is_slow: bool,
 }
 
 impl SocketOutbox {
@@ -81,31 +63,34 @@ impl SocketOutbox {
     pub(super) async fn wait(&self) {
         loop {
             let ready = self.ready.notified();
-            if !self.lock().messages.is_empty() {
+            if self.waits() {
                 return;
             }
             ready.await;
         }
     }
 
-    /// Takes everything. The loop hears of the room that this makes.
-    pub(super) fn take(&self) -> TakenMessages {
+    /// Takes the first. The loop hears of the room that this makes.
+    pub(super) fn take(&self) -> Option<Vec<u8>> {
         let mut waiting = self.lock();
-        let messages = std::mem::take(&mut waiting.messages);
-        let is_slow = waiting.slow == Slow::Untold;
-        waiting.bytes = 0;
-        if waiting.slow == Slow::Untold {
-            waiting.slow = Slow::Told;
-        } else if waiting.slow == Slow::Told && !waiting.refused {
-            waiting.slow = Slow::No;
+        let message = waiting.messages.pop_front()?;
+        waiting.bytes -= message.len();
+        let has_room =
+            waiting.refused && waiting.bytes < ROOM && waiting.messages.len() < WAITING_MESSAGES / 4;
+        if has_room {
+            waiting.refused = false;
         }
-        let refused = std::mem::take(&mut waiting.refused);
         drop(waiting);
-        if refused && self.inbox.send(Event::OutboxDrained { client: self.client }).is_err() {
+        if has_room && self.inbox.send(Event::OutboxDrained { client: self.client }).is_err() {
             // Asked again when the next message was taken.
             self.lock().refused = true;
         }
-        TakenMessages { messages, is_slow }
+        Some(message)
+    }
+
+    /// Whether something waits.
+    pub(super) fn waits(&self) -> bool {
+        !self.lock().messages.is_empty()
     }
 
     fn lock(&self) -> MutexGuard<'_, WaitingMessages> {
@@ -130,11 +115,6 @@ impl Outbox for SocketOutbox {
         .unwrap_or_else(|| message.into_owned());
         waiting.bytes += message.len();
         waiting.messages.push_back(message);
-        if waiting.bytes > SLOW.0 && waiting.slow == Slow::No {
-            waiting.slow = Slow::Untold;
-        } else if waiting.bytes < SLOW.1 && waiting.slow == Slow::Told {
-            waiting.slow = Slow::No;
-        }
         drop(waiting);
         self.ready.notify_one();
         true
@@ -154,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn past_the_bound_the_loop_is_refused_and_hears_of_the_room_and_the_client_is_warned_once() {
+    fn past_the_bound_the_loop_is_refused_and_hears_once_of_the_room() {
         let (inbox, mut events) = Inbox::new();
         let client = inbox.name_client();
         let outbox = SocketOutbox::new(inbox, client);
@@ -164,12 +144,15 @@ mod tests {
             taken += 1;
         }
         assert_eq!(taken, WAITING_BYTES / message.len());
-        let first = outbox.take();
-        assert_eq!((first.messages.len(), first.is_slow), (taken, true));
-        assert!(matches!(events.try_recv(), Some(Event::OutboxDrained { .. })));
+        let room = (0..taken)
+            .filter(|_| {
+                assert!(outbox.take().is_some());
+                matches!(events.try_recv(), Some(Event::OutboxDrained { .. }))
+            })
+            .count();
+        assert_eq!((room, outbox.take()), (1, None));
         assert!(outbox.push(Cow::Borrowed(b"{}")));
-        assert!(!outbox.take().is_slow);
-        assert!(events.try_recv().is_none());
+        assert!(outbox.waits() && outbox.take().is_some() && events.try_recv().is_none());
     }
 
     #[test]
@@ -179,7 +162,7 @@ mod tests {
         let outbox = SocketOutbox::new(inbox, client);
         outbox.hide(&Secret("sk-very-secret-value".to_owned()));
         assert!(outbox.push(Cow::Borrowed(br#"{"a":"sk-very-secret-value"}"#)));
-        let taken = outbox.take().messages;
-        assert!(!String::from_utf8_lossy(&taken[0]).contains("very-secret"));
+        let taken = outbox.take().unwrap();
+        assert!(!String::from_utf8_lossy(&taken).contains("very-secret"));
     }
 }

@@ -1,7 +1,7 @@
-//! The policy of a workspace over HTTP: the ten keys, as what the user lets be done without a question.
+//! The policy of a workspace over HTTP: what the user lets be done without a question, and what never.
 //!
-//! Owns the way between the keys and the modes, classes and patterns that judge every command, edit and tool. A key that
-//! nothing would enforce is refused, never kept for show.
+//! Owns the way between the keys and the modes, classes, patterns and lists that judge every command, edit and tool, and that what was
+//! set holds in the next start too. A key that nothing would enforce is refused, never kept for show.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,9 @@ use axum::extract::State;
 
 use super::answer::{JsonBody, OkBody, Placed, RouteAnswer};
 use super::host::{DesktopHost, HostedWorkspace};
+use super::policy_file;
 use crate::domain::policy::command_class::CommandClass;
+use crate::domain::policy::file_lists::{self, BadPattern, FileLists};
 use crate::domain::policy::standing::{ApprovalMode, StandingAnswer, StandingPattern};
 use crate::protocol::Request;
 use crate::protocol::desktop::body::{CommandApproval, PolicyBody, PolicyChange};
@@ -38,13 +40,66 @@ pub(super) async fn put(
     JsonBody(change): JsonBody<PolicyChange>,
 ) -> RouteAnswer<PolicyBody> {
     let workspace = host.workspace(&id)?;
+    // One change at a time, so that none is merged into what another one has replaced meanwhile.
+    let _turn = workspace.policy.turn.lock().await;
     let before = state(workspace).await?;
     let wanted = merged(body(&before), change)?;
+    // First what outlives the host: what was answered to have been set is set after a kill, too.
+    let (file, kept) = (workspace.policy.file.clone(), wanted.clone());
+    tokio::task::spawn_blocking(move || policy_file::keep(&file, &kept))
+        .await
+        .map_err(|_| unkept())?
+        .map_err(|error| {
+            tracing::error!(%error, "a policy could not be written");
+            unkept()
+        })?;
     let set: ApprovalsState = workspace.ask(Request::ApprovalsSet(params(&wanted, before))).await?;
     Ok(OkBody(body(&set)))
 }
 
-async fn state(workspace: &HostedWorkspace) -> Result<ApprovalsState, DesktopRefusal> {
+fn unkept() -> DesktopRefusal {
+    DesktopRefusal::new(
+        RefusalCode::Internal,
+        "The policy could not be written to the state directory of the host, so nothing of it was changed; look at its disk.",
+    )
+}
+
+/// What an earlier start of the host was told of each workspace, in force again.
+///
+/// # Errors
+/// One sentence: a file cannot be read, or holds no policy. A host without what was forbidden does not start.
+pub(crate) async fn restore_policies(host: &DesktopHost) -> Result<(), String> {
+    for workspace in &host.workspaces {
+        restore(workspace).await?;
+    }
+    Ok(())
+}
+
+/// That of one workspace. What the command line forbids stays forbidden.
+async fn restore(workspace: &HostedWorkspace) -> Result<(), String> {
+    let file = &workspace.policy.file;
+    let Some(change) = policy_file::read(file)? else { return Ok(()) };
+    let wrong = |why: &str| {
+        format!(
+            "The policy in {} cannot be used: {why} Correct the file, or delete it and set the policy anew.",
+            file.display()
+        )
+    };
+    let before = state(workspace).await.map_err(|refusal| wrong(&refusal.message))?;
+    let of_flags = body(&before);
+    let mut wanted = merged(of_flags.clone(), change).map_err(|refusal| wrong(&refusal.message))?;
+    for (list, flags) in [
+        (&mut wanted.blocked_commands, of_flags.blocked_commands),
+        (&mut wanted.blocked_tools, of_flags.blocked_tools),
+    ] {
+        let missing: Vec<String> = flags.into_iter().filter(|entry| !list.contains(entry)).collect();
+        list.extend(missing);
+    }
+    let set = workspace.ask::<ApprovalsState>(Request::ApprovalsSet(params(&wanted, before)));
+    set.await.map(drop).map_err(|refusal| wrong(&refusal.message))
+}
+
+pub(super) async fn state(workspace: &HostedWorkspace) -> Result<ApprovalsState, DesktopRefusal> {
     let asked = PermissionListParams::default();
     let listed: PermissionListResult = workspace.ask(Request::PermissionList(asked)).await?;
     listed
@@ -61,9 +116,9 @@ fn body(state: &ApprovalsState) -> PolicyBody {
     };
     let is = |class: CommandClass, answer: StandingAnswer| state.classes.get(&class) == Some(&answer);
     PolicyBody {
-        allowed_read_globs: everything(),
-        allowed_write_globs: everything(),
-        blocked_globs: Vec::new(),
+        allowed_read_globs: state.files.read.clone(),
+        allowed_write_globs: state.files.change.clone(),
+        blocked_globs: state.files.never.clone(),
         command_approval: match state.mode {
             ApprovalMode::Ask => CommandApproval::Always,
             ApprovalMode::Reads | ApprovalMode::Edits | ApprovalMode::Listed => CommandApproval::Prompt,
@@ -74,11 +129,8 @@ fn body(state: &ApprovalsState) -> PolicyBody {
         auto_approve_simple_changes: state.mode == ApprovalMode::Edits,
         auto_approve_tests: is(CommandClass::Build, StandingAnswer::Always),
         auto_approve_tools: patterns(StandingAnswer::Always, true),
+        blocked_tools: patterns(StandingAnswer::Never, true),
     }
-}
-
-fn everything() -> Vec<String> {
-    vec!["**/*".to_owned()]
 }
 
 /// Merged, and checked whole before anything of it holds.
@@ -96,28 +148,34 @@ fn merged(before: PolicyBody, change: PolicyChange) -> Result<PolicyBody, Deskto
             .unwrap_or(before.auto_approve_simple_changes),
         auto_approve_tests: change.auto_approve_tests.unwrap_or(before.auto_approve_tests),
         auto_approve_tools: change.auto_approve_tools.unwrap_or(before.auto_approve_tools),
-    };
-    let unsupported = |key: &str, why: &str| {
-        Err(DesktopRefusal::new(RefusalCode::Unsupported, format!("This host cannot hold `{key}`: {why}."))
-            .with("key", key))
+        blocked_tools: change.blocked_tools.unwrap_or(before.blocked_tools),
     };
     let globs = [
-        ("allowed_read_globs", &after.allowed_read_globs, everything()),
-        ("allowed_write_globs", &after.allowed_write_globs, everything()),
-        ("blocked_globs", &after.blocked_globs, Vec::new()),
+        ("allowed_read_globs", &after.allowed_read_globs),
+        ("allowed_write_globs", &after.allowed_write_globs),
+        ("blocked_globs", &after.blocked_globs),
     ];
-    for (key, given, known) in globs {
-        if *given != known {
-            return unsupported(key, "it knows no list of files; the folder that it serves is the bound");
-        }
+    for (key, list) in globs {
+        file_lists::check(list).map_err(|BadPattern { pattern, why }| {
+            let message = format!("`{pattern}` in `{key}` {why}.");
+            DesktopRefusal::new(RefusalCode::BadMessage, message).with("key", key)
+        })?;
     }
     if after.command_approval == CommandApproval::Never {
-        return unsupported("command_approval", "what no list names is always asked about; use `prompt`");
+        let words = "This host cannot hold `command_approval` as `never`: what no list names is always asked about; use `prompt`.";
+        return Err(DesktopRefusal::new(RefusalCode::Unsupported, words).with("key", "command_approval"));
+    }
+    if after.command_approval == CommandApproval::Always && after.auto_approve_simple_changes {
+        let words = "`command_approval` as `always` asks about everything, changes of files too; set it to `prompt` with `auto_approve_simple_changes`.";
+        return Err(
+            DesktopRefusal::new(RefusalCode::BadMessage, words).with("key", "auto_approve_simple_changes")
+        );
     }
     let lists = [
         ("allowed_commands", &after.allowed_commands),
         ("blocked_commands", &after.blocked_commands),
         ("auto_approve_tools", &after.auto_approve_tools),
+        ("blocked_tools", &after.blocked_tools),
     ];
     for (key, list) in lists {
         let is_bad = |entry: &String| {
@@ -128,8 +186,9 @@ fn merged(before: PolicyBody, change: PolicyChange) -> Result<PolicyBody, Deskto
                 format!("`{key}` has at most {ENTRIES} entries of 1 to {ENTRY} characters; correct it.");
             return Err(DesktopRefusal::new(RefusalCode::BadMessage, message).with("key", key));
         }
-        if key != "auto_approve_tools" && list.iter().any(|entry| entry.trim_start().starts_with(TOOL)) {
-            let message = format!("`{key}` names commands; name tools in `auto_approve_tools`.");
+        if key.ends_with("_commands") && list.iter().any(|entry| entry.trim_start().starts_with(TOOL)) {
+            let message =
+                format!("`{key}` names commands; name tools in `auto_approve_tools` or `blocked_tools`.");
             return Err(DesktopRefusal::new(RefusalCode::BadMessage, message).with("key", key));
         }
     }
@@ -143,14 +202,11 @@ fn params(policy: &PolicyBody, before: ApprovalsState) -> ApprovalsSetParams {
         list.iter().map(row).collect()
     };
     let ApprovalsState { mode, mut classes, mut patterns, .. } = before;
-    patterns.retain(|row| match row.answer {
-        StandingAnswer::Prompt => true,
-        StandingAnswer::Never => row.pattern.starts_with(TOOL),
-        StandingAnswer::Always => false,
-    });
+    patterns.retain(|row| row.answer == StandingAnswer::Prompt);
     patterns.extend(rows(&policy.blocked_commands, "", StandingAnswer::Never));
     patterns.extend(rows(&policy.allowed_commands, "", StandingAnswer::Always));
     patterns.extend(rows(&policy.auto_approve_tools, TOOL, StandingAnswer::Always));
+    patterns.extend(rows(&policy.blocked_tools, TOOL, StandingAnswer::Never));
     set_class(&mut classes, CommandClass::Network, StandingAnswer::Never, !policy.network_enabled);
     set_class(&mut classes, CommandClass::Build, StandingAnswer::Always, policy.auto_approve_tests);
     let mode = match (policy.command_approval, policy.auto_approve_simple_changes) {
@@ -159,7 +215,18 @@ fn params(policy: &PolicyBody, before: ApprovalsState) -> ApprovalsSetParams {
         (CommandApproval::Prompt | CommandApproval::Never, false) if mode == ApprovalMode::Reads => mode,
         (CommandApproval::Prompt | CommandApproval::Never, false) => ApprovalMode::Listed,
     };
-    ApprovalsSetParams { mode: Some(mode), classes: Some(classes), patterns: Some(patterns), runner: None }
+    let files = FileLists {
+        read: policy.allowed_read_globs.clone(),
+        change: policy.allowed_write_globs.clone(),
+        never: policy.blocked_globs.clone(),
+    };
+    ApprovalsSetParams {
+        mode: Some(mode),
+        classes: Some(classes),
+        patterns: Some(patterns),
+        runner: None,
+        files: Some(files),
+    }
 }
 
 fn set_class(

@@ -102,7 +102,7 @@ async fn stream(
             "This address is a WebSocket; connect with a client that upgrades the connection.",
         )
     })?;
-    let (workspace, _) = host.session(&session_id).await?;
+    let workspace = host.home_of(&session_id).await?;
     let place = Arc::clone(&host.sockets).try_acquire_owned().map_err(|_| {
         DesktopRefusal::new(
             RefusalCode::RateLimited,

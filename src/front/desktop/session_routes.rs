@@ -59,17 +59,9 @@ pub(super) async fn list(
     State(host): State<Arc<DesktopHost>>,
     RouteQuery(query): RouteQuery<SessionsQuery>,
 ) -> RouteAnswer<Vec<SessionBody>> {
-    let workspaces = match query.workspace_id.as_deref() {
-        Some(id) => vec![Arc::clone(host.workspace(id)?)],
-        None => host.workspaces.clone(),
-    };
-    let mut sessions = Vec::new();
-    for workspace in workspaces {
-        let listed = workspace.sessions().await?;
-        sessions.extend(listed.into_iter().map(|session| (session.updated_at, body(&workspace, session))));
-    }
-    sessions.sort_by_key(|(updated_at, _)| std::cmp::Reverse(*updated_at));
-    Ok(OkBody(sessions.into_iter().map(|(_, session)| session).collect()))
+    let mut sessions = host.sessions_of(query.workspace_id.as_deref()).await?;
+    sessions.sort_by_key(|(_, session)| std::cmp::Reverse(session.updated_at));
+    Ok(OkBody(sessions.into_iter().map(|(workspace, session)| body(&workspace, session)).collect()))
 }
 
 pub(super) async fn one(
@@ -84,9 +76,10 @@ pub(super) async fn delete(
     State(host): State<Arc<DesktopHost>>,
     Placed(id): Placed<String>,
 ) -> RouteAnswer<DeletedBody> {
-    let (workspace, session) = host.session(&id).await?;
-    let session = SessionParams { session_id: session.session_id };
+    let workspace = host.home_of(&id).await?;
+    let session = SessionParams { session_id: id.clone() };
     let deleted: DeleteSessionResult = workspace.ask(Request::DeleteSession(session)).await?;
+    host.forget(&id);
     Ok(OkBody(DeletedBody { success: deleted.deleted }))
 }
 
@@ -95,7 +88,7 @@ pub(super) async fn messages(
     Placed(id): Placed<String>,
     RouteQuery(query): RouteQuery<HistoryQuery>,
 ) -> RouteAnswer<HistoryBody> {
-    let (workspace, _) = host.session(&id).await?;
+    let workspace = host.home_of(&id).await?;
     let params = ViewPageParams {
         session_id: Some(id),
         tab_id: None,

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use axum::extract::ws::{Message, WebSocket};
 use futures::StreamExt;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::counts::count;
+use super::flow::ReadWindow;
 use super::hear::{hear, read};
 use super::host::{DesktopHost, HostedWorkspace};
 use super::link::SessionLink;
@@ -18,6 +19,7 @@ use super::loop_client::LoopClient;
 use super::model_routes::named;
 use super::outbox::SocketOutbox;
 use super::rate::RateLimit;
+use super::translate::TokenPieces;
 use super::writer::{Ahead, Begun, GOING_AWAY, SocketWriter, refused};
 use crate::app::inbox::EditorAbilities;
 use crate::domain::dialect::desktop::message::{ModelInfo, ServerInfo};
@@ -34,7 +36,11 @@ use crate::protocol::version::SERVER_VERSION;
 /// Bytes of one message of a client: a prompt with its context fits several times.
 pub(super) const MESSAGE_BYTES: usize = 1 << 20;
 
-/// Bytes from which on a message is not read to its end: the socket is closed with 1009.
+/// Bytes from which on the socket is closed with 1009.
+const CLOSING_BYTES: usize = 4 << 20;
+
+/// Bytes from which on a message is not even read to its end. A client that is still sending hears no code then: so that of one
+/// that is not far past the bound above, which is read, is heard.
 pub(super) const FRAME_BYTES: usize = 8 << 20;
 
 /// How long the handshake may take.
@@ -48,6 +54,12 @@ const MESSAGES: (u32, u32) = (200, 50);
 
 /// What the reader wants said and the writer has not said yet. Past it the reader waits, and with it the client.
 const AHEAD: usize = 64;
+
+/// Answers of one client that are on their way to the engine. A person gives them one by one.
+const ANSWERS: usize = 32;
+
+/// A client that says this puts the pieces of an answer together itself.
+const PIECES: &str = "token_pieces";
 
 /// Characters of a client's name that others are told.
 const NAME: usize = 80;
@@ -66,11 +78,14 @@ pub(super) async fn serve(
 ) {
     let (sink, messages) = socket.split();
     let (ahead, to_say) = mpsc::channel(AHEAD);
-    let writer = SocketWriter::new(sink, Arc::clone(&host.counts));
+    let window = Arc::new(ReadWindow::default());
+    let writer = SocketWriter::new(sink, Arc::clone(&host.counts), Arc::clone(&window));
     let writer = tokio::spawn(writer.run(to_say, host.stop.clone()));
     count(&host.counts.sockets_opened);
     count(&host.counts.sockets);
-    let mut reader = SocketReader { host: Arc::clone(&host), workspace, session_id, ahead, link: None };
+    let answers = Arc::new(Semaphore::new(ANSWERS));
+    let mut reader =
+        SocketReader { host: Arc::clone(&host), workspace, session_id, ahead, link: None, answers, window };
     let writes = reader.ahead.clone();
     let code = tokio::select! {
         code = reader.run(messages) => code,
@@ -94,6 +109,10 @@ struct SocketReader {
     session_id: String,
     ahead: mpsc::Sender<Ahead>,
     link: Option<Arc<SessionLink>>,
+    /// Answers that the engine has not heard yet: an engine that is slow to take one holds up neither the next answer nor a stop.
+    answers: Arc<Semaphore>,
+    /// How much the client has read.
+    window: Arc<ReadWindow>,
 }
 
 type SocketClose = Option<(u16, &'static str)>;
@@ -121,9 +140,16 @@ impl SocketReader {
                 Ok(Some(Ok(Message::Text(text)))) => Some(text),
                 Ok(Some(Ok(Message::Binary(_)))) => None,
                 Ok(Some(Ok(Message::Close(_)))) => return None,
-                Ok(Some(Ok(Message::Ping(_) | Message::Pong(_)))) => continue,
+                Ok(Some(Ok(Message::Ping(_)))) => continue,
+                Ok(Some(Ok(Message::Pong(words)))) => {
+                    self.window.answered(&words);
+                    continue;
+                }
             };
             count(&self.host.counts.messages_in);
+            if text.as_ref().is_some_and(|text| text.len() > CLOSING_BYTES) {
+                return Some((TOO_BIG, "A message was too large."));
+            }
             let heard = match text {
                 _ if !rate.take() => Err(DesktopRefusal::new(
                     RefusalCode::RateLimited,
@@ -186,6 +212,27 @@ impl SocketReader {
     async fn hear(&mut self, text: &str) -> Result<Option<HostMessage>, DesktopRefusal> {
         let message = read(text)?;
         match (&self.link, message) {
+            (Some(link), message @ ClientMessage::ApprovalResponse { .. }) => {
+                let place = Arc::clone(&self.answers).try_acquire_owned().map_err(|_| {
+                    DesktopRefusal::new(
+                        RefusalCode::RateLimited,
+                        "Too many answers are on their way to the engine, and this one was not taken; give it again when some are settled.",
+                    )
+                })?;
+                let (link, ahead, counts) =
+                    (Arc::clone(link), self.ahead.downgrade(), Arc::clone(&self.host.counts));
+                tokio::spawn(async move {
+                    // Of a socket that is gone nobody reads it.
+                    if let Err(error) = hear(&link, message).await
+                        && let Some(ahead) = ahead.upgrade()
+                    {
+                        count(&counts.bad_messages);
+                        let _ = ahead.send(refused(error)).await;
+                    }
+                    drop(place);
+                });
+                Ok(None)
+            }
             (Some(link), message) => hear(link, message).await,
             (None, ClientMessage::Hello { client_info, protocol_version, last_seen }) => {
                 self.attach(client_info, protocol_version, last_seen).await.map(|()| None)
@@ -243,7 +290,9 @@ impl SocketReader {
         let link = Arc::new(link);
         self.link = Some(Arc::clone(&link));
         let resume = known.resume.remove(&self.session_id).filter(|_| asked);
-        let begun = Begun { link, outbox, selected, resume };
+        let alone = info.capabilities.iter().any(|word| word == PIECES);
+        let pieces = if alone { TokenPieces::Alone } else { TokenPieces::WithAllSoFar };
+        let begun = Begun { link, outbox, selected, resume, pieces };
         // Without a writer the next message ends the reader.
         let _ = self.ahead.send(Ahead::Begin(Box::new(begun))).await;
         Ok(())

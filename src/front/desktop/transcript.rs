@@ -6,6 +6,12 @@ use crate::domain::fact::TurnOutcome;
 use crate::domain::view::{Block, BlockBody, ToolBlockStatus};
 use crate::protocol::desktop::body::{HistoryEntry, HistoryRole};
 
+/// Bytes of the texts of a snapshot: it goes as one frame, which a client has to hold whole.
+const SNAPSHOT: usize = 512 << 10;
+
+/// Bytes of one text in there.
+const ENTRY: usize = 64 << 10;
+
 /// The entry of a block; `None` of one that says nothing to a person.
 pub(super) fn entry(block: &Block) -> Option<HistoryEntry> {
     let (role, content) = words(&block.body)?;
@@ -13,7 +19,27 @@ pub(super) fn entry(block: &Block) -> Option<HistoryEntry> {
         &block.body,
         BlockBody::Assistant { streaming: true, .. } | BlockBody::Reasoning { streaming: true, .. }
     );
-    Some(HistoryEntry { id: block.id.clone(), role, content, seq: block.seq, streaming })
+    Some(HistoryEntry { id: block.id.clone(), role, content, seq: block.seq, streaming, truncated: None })
+}
+
+/// The newest entries that fit in a snapshot, oldest first, and whether older ones were left out. What is long is cut, and says
+/// so: the history has it whole.
+pub(super) fn newest(blocks: &[Block]) -> (Vec<HistoryEntry>, bool) {
+    let (mut entries, mut bytes, mut is_cut) = (Vec::new(), 0, false);
+    for mut entry in blocks.iter().rev().filter_map(entry) {
+        if entry.content.len() > ENTRY {
+            entry.content.truncate(entry.content.floor_char_boundary(ENTRY));
+            entry.truncated = Some(true);
+        }
+        bytes += entry.content.len();
+        if bytes > SNAPSHOT {
+            is_cut = true;
+            break;
+        }
+        entries.push(entry);
+    }
+    entries.reverse();
+    (entries, is_cut)
 }
 
 fn words(body: &BlockBody) -> Option<(HistoryRole, String)> {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::transcript::entry;
+use super::transcript::newest;
 use crate::domain::approval::{Action, Permission, PermissionStatus};
 use crate::domain::dialect::desktop::message::{
     FinalMetadata, PlanStep, ServerMessage, ThinkingPhase, ToolStatus,
@@ -21,6 +21,14 @@ use crate::protocol::notification::{EventsParams, ViewParams};
 
 /// Between two messages of the assistant in one turn.
 const BETWEEN: &str = "\n\n";
+
+/// Bytes of the text of one turn that are put together for a client. One message of the assistant is half of it at most; what a
+/// turn says beyond goes as pieces alone, and the history has all of it.
+const TURN_TEXT: usize = 1 << 20;
+
+/// A piece waits until it is this part of the text so far: each message says the whole again, and so all of them together are a
+/// fixed number of times as long as the answer, however long that is.
+const SHARE: usize = 64;
 
 /// Tools of one turn whose state is remembered. Past it a tool may be told to begin twice.
 const TOOLS: usize = 4_096;
@@ -38,6 +46,15 @@ pub(super) enum ClientNews {
     State,
 }
 
+/// How the text of an answer is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TokenPieces {
+    /// Each with everything so far, as the seed has it.
+    WithAllSoFar,
+    /// Each alone: the client said that it puts them together.
+    Alone,
+}
+
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Translator {
@@ -51,8 +68,14 @@ pub(super) struct Translator {
     last_end: u64,
     /// Texts of the assistant in this turn, by block.
     texts: Vec<(String, String)>,
-    /// What was sent of them.
+    /// The pieces put together, as long as they are no more than a turn's.
     sent: String,
+    /// What of them the client has not been told yet.
+    unsent: String,
+    /// The client puts the pieces together itself.
+    pieces_alone: bool,
+    /// The turn says more than is put together.
+    is_beyond: bool,
     /// A text was replaced: the final message is made of the texts.
     rewritten: bool,
     tools: BTreeMap<String, ToolBlockStatus>,
@@ -63,7 +86,7 @@ pub(super) struct Translator {
 
 impl Translator {
     /// From a view on.
-    pub(super) fn begin(view: &View) -> (Self, Vec<ClientNews>) {
+    pub(super) fn begin(view: &View, pieces: TokenPieces) -> (Self, Vec<ClientNews>) {
         let mut translator = Self {
             cursor: SessionCursor::default(),
             running: false,
@@ -73,6 +96,9 @@ impl Translator {
             last_end: 0,
             texts: Vec::new(),
             sent: String::new(),
+            unsent: String::new(),
+            pieces_alone: pieces == TokenPieces::Alone,
+            is_beyond: false,
             rewritten: false,
             tools: BTreeMap::new(),
             tools_used: Vec::new(),
@@ -96,7 +122,25 @@ impl Translator {
         for change in params.changes.into_iter().filter(|change| change.lane == Lane::Chat) {
             self.change(change, &mut told);
         }
+        let is_due = self.pieces_alone || self.is_beyond || self.unsent.len() * SHARE >= self.sent.len();
+        if is_due {
+            self.tell_pieces(&mut told);
+        }
         told
+    }
+
+    /// Bytes of the answer so far, where the client has not been told all of it.
+    pub(super) fn owes(&self) -> Option<usize> {
+        (!self.unsent.is_empty()).then_some(self.sent.len())
+    }
+
+    /// Tells what waits to be a larger piece.
+    pub(super) fn tell_pieces(&mut self, told: &mut Vec<ClientNews>) {
+        if self.unsent.is_empty() {
+            return;
+        }
+        let cumulative_text = (!self.pieces_alone && !self.is_beyond).then(|| self.sent.clone());
+        told.push(say(HostMessage::Token { token: std::mem::take(&mut self.unsent), cumulative_text }));
     }
 
     /// `bb/events`: only what no view holds.
@@ -155,11 +199,13 @@ impl Translator {
             }
         }
         self.sent = self.whole_text();
+        self.bound_the_text();
+        let (messages, is_cut) = newest(chat);
         let mut told = vec![say(HostMessage::Snapshot {
             reason,
             cursor: self.cursor.clone(),
-            messages: chat.iter().filter_map(entry).collect(),
-            has_more: view.lanes.chat.has_more,
+            messages,
+            has_more: view.lanes.chat.has_more || is_cut,
             cumulative_text: self.sent.clone(),
         })];
         if let Some(end) = ended.filter(|_| was_running && ended_at > self.last_end) {
@@ -185,30 +231,38 @@ impl Translator {
     fn append(&mut self, id: &str, text: &str, told: &mut Vec<ClientNews>) {
         if let Some((_, known)) = self.texts.iter_mut().find(|(known, _)| known == id) {
             known.push_str(text);
-            self.token(text, told);
+            self.token(text);
         } else if let Some(length) = self.reasoning.get_mut(id) {
             *length += text.len();
             thinks(ThinkingPhase::Planning, text, told);
         }
     }
 
-    fn token(&mut self, piece: &str, told: &mut Vec<ClientNews>) {
-        if piece.is_empty() {
+    fn token(&mut self, piece: &str) {
+        self.unsent.push_str(piece);
+        if !self.is_beyond {
+            self.sent.push_str(piece);
+        }
+        self.bound_the_text();
+    }
+
+    fn bound_the_text(&mut self) {
+        if !self.is_beyond && self.sent.len() <= TURN_TEXT {
             return;
         }
-        self.sent.push_str(piece);
-        // What waits to be sent anyway goes as one.
-        if let Some(ClientNews::Message(last)) = told.last_mut()
-            && let HostMessage::Token { token, cumulative_text } = &mut **last
-        {
-            token.push_str(piece);
-            cumulative_text.push_str(piece);
-            return;
+        self.is_beyond = true;
+        self.sent = String::new();
+        let mut length: usize = self.texts.iter().map(|(_, text)| text.len()).sum();
+        while length > TURN_TEXT && self.texts.len() > 1 {
+            length -= self.texts.remove(0).1.len();
         }
-        told.push(say(HostMessage::Token { token: piece.to_owned(), cumulative_text: self.sent.clone() }));
     }
 
     fn put(&mut self, block: Block, told: &mut Vec<ClientNews>) {
+        // Everything else stands behind what was said before it.
+        if !matches!(block.body, BlockBody::Assistant { .. } | BlockBody::Reasoning { .. }) {
+            self.tell_pieces(told);
+        }
         match block.body {
             BlockBody::User { text, message_id, .. } => {
                 if block.seq > self.last_prompt {
@@ -226,12 +280,19 @@ impl Translator {
             }
             BlockBody::TurnEnd { .. } => {
                 if block.seq > self.last_end {
-                    let answer = if self.rewritten { self.whole_text() } else { self.sent.clone() };
+                    let answer = match self.rewritten || self.is_beyond {
+                        true => self.whole_text(),
+                        false => self.sent.clone(),
+                    };
+                    if self.is_beyond {
+                        let words = "The answer is longer than this message can be; its beginning is in the history of the session.";
+                        notice(NoticeLevel::Warning, words.to_owned(), told);
+                    }
                     self.last_end = block.seq;
                     self.end_turn(&block, answer, told);
                 }
             }
-            BlockBody::Assistant { text, .. } => self.put_text(block.id, text, told),
+            BlockBody::Assistant { text, .. } => self.put_text(block.id, text),
             BlockBody::Reasoning { text, .. } => {
                 let known = self.reasoning.insert(block.id, text.len()).unwrap_or(0);
                 if let Some(piece) = text.get(known..).filter(|piece| !piece.is_empty()) {
@@ -270,17 +331,17 @@ impl Translator {
         }
     }
 
-    fn put_text(&mut self, id: String, text: String, told: &mut Vec<ClientNews>) {
+    fn put_text(&mut self, id: String, text: String) {
         let Some((_, known)) = self.texts.iter_mut().find(|(known, _)| *known == id) else {
-            let before = if self.sent.is_empty() { "" } else { BETWEEN };
+            let before = if self.texts.iter().all(|(_, text)| text.is_empty()) { "" } else { BETWEEN };
             let piece = if text.is_empty() { String::new() } else { format!("{before}{text}") };
             self.texts.push((id, text));
-            return self.token(&piece, told);
+            return self.token(&piece);
         };
         match text.strip_prefix(known.as_str()).map(str::to_owned) {
             Some(piece) => {
                 *known = text;
-                self.token(&piece, told);
+                self.token(&piece);
             }
             None => {
                 *known = text;
@@ -391,7 +452,9 @@ impl Translator {
 
     fn forget_turn(&mut self) {
         self.texts.clear();
-        self.sent.clear();
+        self.sent = String::new();
+        self.unsent = String::new();
+        self.is_beyond = false;
         self.rewritten = false;
         self.tools.clear();
         self.tools_used.clear();

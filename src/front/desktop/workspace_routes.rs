@@ -9,6 +9,7 @@ use axum::extract::State;
 
 use super::answer::{JsonBody, OkBody, Placed, RouteAnswer, RouteRefusal};
 use super::host::{DesktopHost, HostedWorkspace};
+use super::policy;
 use crate::host::ports::{Root, WorkspaceView};
 use crate::host::retrieval::find_places;
 use crate::protocol::desktop::PROTOCOL_VERSION;
@@ -109,7 +110,9 @@ pub(super) async fn search(
     })?;
     let root =
         Root { name: workspace.name.clone(), uri: workspace.uri.clone(), path: workspace.path.clone() };
-    let view = WorkspaceView { roots: vec![root], trusted: workspace.trusted, ..WorkspaceView::default() };
+    let lists = Arc::new(policy::state(workspace).await?.files);
+    let view =
+        WorkspaceView { roots: vec![root], trusted: workspace.trusted, lists, ..WorkspaceView::default() };
     let found = tokio::task::spawn_blocking(move || {
         let found = find_places(&view, &query, limit, &AtomicBool::new(false), &mut |_, _| {});
         drop(place);

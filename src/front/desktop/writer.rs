@@ -1,9 +1,9 @@
 //! The one writer of a socket: what the reader wants said first, then what the loop tells, translated.
 //!
-//! Owns the order, pings, the time that a client may take to read, and the close. Never keeps more than the outbox holds: a
-//! client that takes nothing for too long is let go, and finds everything when it comes back.
+//! Owns the order, pings, the time that a client may take to read, and the close. Never keeps more than the outbox holds, and never
+//! writes more than a window of what a client has not read: so a client that falls behind is warned by a message that stands
+//! behind nothing large. One that takes nothing for too long is let go, and finds everything when it comes back.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,18 +14,20 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep_until};
 
 use super::counts::{Counts, count};
+use super::flow::ReadWindow;
 use super::host::ended;
 use super::link::SessionLink;
 use super::outbox::SocketOutbox;
 use super::proposal;
-use super::translate::{ClientNews, Translator};
+use super::translate::{ClientNews, TokenPieces, Translator};
 use crate::app::inbox::EditorEvent;
 use crate::domain::fact::NoticeLevel;
 use crate::protocol::Request;
 use crate::protocol::context::CONTEXT_PROVIDE;
-use crate::protocol::desktop::host_message::{HostMessage, HostedState};
+use crate::protocol::desktop::host_message::{HostMessage, HostedState, SnapshotReason};
 use crate::protocol::desktop::refusal::DesktopRefusal;
 use crate::protocol::patch::{PatchListParams, PatchListResult};
 use crate::protocol::permission::{PermissionListParams, PermissionListResult};
@@ -36,6 +38,15 @@ const LONGEST_WRITE: Duration = Duration::from_secs(30);
 
 /// How often a client is asked whether it is there.
 const PING: Duration = Duration::from_secs(20);
+
+/// How long messages may wait for a client to read before it is told that it reads too slowly.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long a piece of an answer waits to become a larger one once no more of it comes.
+const QUIET: Duration = Duration::from_millis(250);
+
+/// Bytes a second that saying small pieces may cost, with everything so far in each.
+const REPEATED: usize = 256 << 10;
 
 /// The host ends, or the client was idle: it may come back.
 pub(super) const GOING_AWAY: u16 = 1001;
@@ -56,6 +67,7 @@ pub(super) struct Begun {
     pub(super) outbox: Arc<SocketOutbox>,
     pub(super) selected: SelectSessionResult,
     pub(super) resume: Option<Resume>,
+    pub(super) pieces: TokenPieces,
 }
 
 /// A message of the loop.
@@ -76,7 +88,20 @@ type SocketWritten = Result<(), SocketEnded>;
 pub(super) struct SocketWriter {
     sink: SplitSink<WebSocket, Message>,
     counts: Arc<Counts>,
+    window: Arc<ReadWindow>,
+    pace: ReadingPace,
     hearing: Option<HeardSession>,
+}
+
+/// How the client reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ReadingPace {
+    /// It has read enough to be told more.
+    Follows,
+    /// It has not, since then.
+    Behind(Instant),
+    /// It has not, and was told so.
+    Warned,
 }
 
 /// What there is once the handshake is done.
@@ -85,11 +110,17 @@ struct HeardSession {
     outbox: Arc<SocketOutbox>,
     translator: Translator,
     resume: Option<Resume>,
+    /// When a piece that waits is told as it is.
+    quiet_at: Option<Instant>,
 }
 
 impl SocketWriter {
-    pub(super) fn new(sink: SplitSink<WebSocket, Message>, counts: Arc<Counts>) -> Self {
-        Self { sink, counts, hearing: None }
+    pub(super) fn new(
+        sink: SplitSink<WebSocket, Message>,
+        counts: Arc<Counts>,
+        window: Arc<ReadWindow>,
+    ) -> Self {
+        Self { sink, counts, window, pace: ReadingPace::Follows, hearing: None }
     }
 
     /// Writes until the end.
@@ -114,9 +145,11 @@ impl SocketWriter {
                     None => return,
                 },
                 _ = ping.tick() => self.send(Message::Ping(axum::body::Bytes::new())).await,
-                woken = woken(self.hearing.as_ref()) => match woken {
-                    Woken::Messages => self.tell().await,
+                woken = woken(self.hearing.as_ref(), &self.window, self.pace) => match woken {
+                    Woken::Message => self.tell().await,
                     Woken::Others => self.state().await,
+                    Woken::Quiet => self.tell_pieces().await,
+                    Woken::Behind => self.warn().await,
                 },
             };
             if written.is_err() {
@@ -126,14 +159,14 @@ impl SocketWriter {
     }
 
     async fn begin(&mut self, begun: Begun) -> SocketWritten {
-        let Begun { link, outbox, selected, resume } = begun;
-        let (mut translator, told) = Translator::begin(&selected.view);
+        let Begun { link, outbox, selected, resume, pieces } = begun;
+        let (mut translator, told) = Translator::begin(&selected.view, pieces);
         let wanted = PermissionListParams { session_id: Some(link.session_id.clone()), tab_id: None };
         // What waits may stand on an older page of the transcript.
         let listed: Option<PermissionListResult> = link.ask(Request::PermissionList(wanted)).await.ok();
         let pending = listed.map(|listed| listed.pending).unwrap_or_default();
         pending.iter().for_each(|pending| translator.waits(&pending.permission));
-        self.hearing = Some(HeardSession { link, outbox, translator, resume });
+        self.hearing = Some(HeardSession { link, outbox, translator, resume, quiet_at: None });
         self.pass_on(told).await?;
         for pending in pending {
             self.ask(pending.permission).await?;
@@ -141,35 +174,55 @@ impl SocketWriter {
         self.state().await
     }
 
-    /// Everything that the loop told since the last time.
+    /// The next message of the loop.
     async fn tell(&mut self) -> SocketWritten {
-        let Some(hearing) = &self.hearing else { return Ok(()) };
-        let taken = hearing.outbox.take();
-        if taken.is_slow {
-            count(&self.counts.slow_warnings);
-            self.say(&HostMessage::Notice {
-                level: NoticeLevel::Warning,
-                message: "This client reads too slowly; what it misses will be replaced by a snapshot."
-                    .to_owned(),
-                code: Some("slow_client".to_owned()),
-            })
-            .await?;
+        let Some(hearing) = &mut self.hearing else { return Ok(()) };
+        let Some(message) = hearing.outbox.take() else { return Ok(()) };
+        let mut told = Vec::new();
+        match serde_json::from_slice::<LoopMessage<'_>>(&message) {
+            Ok(message) => hearing.take(&message, &mut told),
+            Err(error) => tracing::error!(%error, "a message of the loop could not be read"),
         }
-        let told = self.translated(taken.messages);
+        hearing.quiet_at = hearing.translator.owes().map(|length| {
+            let share = length as f64 / REPEATED as f64;
+            Instant::now() + QUIET.max(Duration::from_secs_f64(share))
+        });
+        let is_behind = |news: &ClientNews| match news {
+            ClientNews::Message(message) => {
+                matches!(**message, HostMessage::Snapshot { reason: SnapshotReason::Behind, .. })
+            }
+            ClientNews::Ask(_) | ClientNews::Settled(..) | ClientNews::State => false,
+        };
+        // Whatever came between: nobody gets a snapshot unwarned.
+        if told.iter().any(is_behind) && self.pace != ReadingPace::Warned {
+            self.warn().await?;
+        }
+        self.pass_on(told).await?;
+        if self.pace != ReadingPace::Follows && self.window.is_open() && !self.has_waiting() {
+            self.pace = ReadingPace::Follows;
+        }
+        Ok(())
+    }
+
+    fn has_waiting(&self) -> bool {
+        self.hearing.as_ref().is_some_and(|hearing| hearing.outbox.waits())
+    }
+
+    async fn tell_pieces(&mut self) -> SocketWritten {
+        let Some(hearing) = &mut self.hearing else { return Ok(()) };
+        hearing.quiet_at = None;
+        let mut told = Vec::new();
+        hearing.translator.tell_pieces(&mut told);
         self.pass_on(told).await
     }
 
-    fn translated(&mut self, messages: VecDeque<Vec<u8>>) -> Vec<ClientNews> {
-        let Some(hearing) = &mut self.hearing else { return Vec::new() };
-        let mut told = Vec::new();
-        for message in messages {
-            let Ok(message) = serde_json::from_slice::<LoopMessage<'_>>(&message) else {
-                tracing::error!("a message of the loop could not be read");
-                continue;
-            };
-            hearing.take(&message, &mut told);
-        }
-        joined(told)
+    async fn warn(&mut self) -> SocketWritten {
+        count(&self.counts.slow_warnings);
+        self.pace = ReadingPace::Warned;
+        let message =
+            "This client reads too slowly; what it misses will be replaced by a snapshot.".to_owned();
+        let code = Some("slow_client".to_owned());
+        self.say(&HostMessage::Notice { level: NoticeLevel::Warning, message, code }).await
     }
 
     async fn pass_on(&mut self, told: Vec<ClientNews>) -> SocketWritten {
@@ -184,10 +237,11 @@ impl SocketWriter {
                 }
                 ClientNews::Ask(permission) => self.ask(*permission).await?,
                 ClientNews::Settled(request_id, status) => {
-                    let by = self
-                        .hearing
-                        .as_ref()
-                        .and_then(|hearing| hearing.link.workspace.attendance.answered_by(&request_id));
+                    let workspace = self.hearing.as_ref().map(|hearing| Arc::clone(&hearing.link.workspace));
+                    let by = match workspace {
+                        Some(workspace) => workspace.attendance.settled_by(&request_id).await,
+                        None => None,
+                    };
                     self.say(&HostMessage::ApprovalSettled { request_id, status, by }).await?;
                 }
                 ClientNews::State => is_changed = true,
@@ -239,7 +293,15 @@ impl SocketWriter {
         };
         count(&self.counts.messages_out);
         self.counts.bytes_out.fetch_add(text.len() as u64, std::sync::atomic::Ordering::Relaxed);
-        self.send(Message::Text(text.into())).await
+        let length = text.len();
+        self.send(Message::Text(text.into())).await?;
+        if let Some(mark) = self.window.wrote(length) {
+            self.send(Message::Ping(axum::body::Bytes::copy_from_slice(&mark))).await?;
+        }
+        if self.pace == ReadingPace::Follows && !self.window.is_open() {
+            self.pace = ReadingPace::Behind(Instant::now() + PATIENCE);
+        }
+        Ok(())
     }
 
     async fn send(&mut self, message: Message) -> SocketWritten {
@@ -293,35 +355,48 @@ impl HeardSession {
 
 /// What a writer goes on for.
 enum Woken {
-    /// The loop told something.
-    Messages,
+    /// The loop told something, and the client has read enough of what came before.
+    Message,
     /// Another client came or left.
     Others,
+    /// No more of a piece came.
+    Quiet,
+    /// Messages wait, and the client has not read for too long.
+    Behind,
 }
 
-async fn woken(hearing: Option<&HeardSession>) -> Woken {
+async fn woken(hearing: Option<&HeardSession>, window: &ReadWindow, pace: ReadingPace) -> Woken {
     let Some(hearing) = hearing else { return std::future::pending().await };
-    tokio::select! {
-        () = hearing.outbox.wait() => Woken::Messages,
-        () = hearing.link.others_changed.notified() => Woken::Others,
-    }
-}
-
-/// Tokens that wait behind one another go as one: `cumulative_text` would else be sent for each.
-fn joined(told: Vec<ClientNews>) -> Vec<ClientNews> {
-    let mut joined: Vec<ClientNews> = Vec::with_capacity(told.len());
-    for next in told {
-        if let (Some(ClientNews::Message(last)), ClientNews::Message(message)) = (joined.last_mut(), &next)
-            && let HostMessage::Token { token, cumulative_text } = &mut **last
-            && let HostMessage::Token { token: more, cumulative_text: all } = &**message
-        {
-            token.push_str(more);
-            cumulative_text.clone_from(all);
-            continue;
+    let message = async {
+        hearing.outbox.wait().await;
+        window.opens().await;
+    };
+    let behind = async {
+        match pace {
+            ReadingPace::Behind(until) => {
+                // A message is seen here only while it waits for the window.
+                hearing.outbox.wait().await;
+                sleep_until(until).await;
+            }
+            ReadingPace::Follows | ReadingPace::Warned => std::future::pending().await,
         }
-        joined.push(next);
+    };
+    let quiet = async {
+        match hearing.quiet_at {
+            Some(at) => {
+                sleep_until(at).await;
+                window.opens().await;
+            }
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        () = message => Woken::Message,
+        () = hearing.link.others_changed.notified() => Woken::Others,
+        () = quiet => Woken::Quiet,
+        () = behind => Woken::Behind,
     }
-    joined
 }
 
 fn notice(level: NoticeLevel, message: String) -> ClientNews {

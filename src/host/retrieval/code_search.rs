@@ -4,13 +4,13 @@
 
 use std::sync::atomic::AtomicBool;
 
-use super::Symbol;
 use super::content::{READ_LIMIT, load};
 use super::outline::outline;
-use super::paths::{OpenBuffers, label, open_root, resolve_index};
+use super::paths::{OpenBuffers, label, may_be_read, open_root, resolve_index};
 use super::read::list_dir;
 use super::related::related;
 use super::search_symbols;
+use super::{RetrievalError, Symbol};
 use crate::domain::policy::uri::push_encoded;
 use crate::host::ports::{CodeSearch, FileFound, RelatedFiles, SymbolFound, WorkspaceView};
 
@@ -24,6 +24,9 @@ pub(crate) struct Retrieval;
 impl CodeSearch for Retrieval {
     fn file(&self, view: &WorkspaceView, path: &str, cancel: &AtomicBool) -> Result<FileFound, String> {
         let (at, rel) = resolve_index(view, path).map_err(|why| why.to_string())?;
+        if !may_be_read(view, at, &rel) {
+            return Err(RetrievalError::Kept(path.to_owned()).to_string());
+        }
         let root = &view.roots[at];
         let on_disk = open_root(root)
             .ok_or_else(|| format!("The folder `{}` cannot be read; open it again.", root.name))

@@ -159,6 +159,8 @@ pub enum RetrievalError {
     NotText(String),
     /// The path leads out of the workspace; the path.
     OutsideWorkspace(String),
+    /// The user's lists keep it from agents; the path.
+    Kept(String),
     /// The caller cancelled.
     Cancelled,
 }
@@ -170,7 +172,7 @@ impl RetrievalError {
             Self::BadPattern(_) => "invalid_params",
             Self::NotFound(_) => "not_found",
             Self::NotText(_) => "not_text",
-            Self::OutsideWorkspace(_) => "path_outside_workspace",
+            Self::OutsideWorkspace(_) | Self::Kept(_) => "path_outside_workspace",
             Self::Cancelled => "cancelled",
         }
     }
@@ -199,6 +201,11 @@ impl fmt::Display for RetrievalError {
             Self::OutsideWorkspace(path) => write!(
                 out,
                 "`{}` leads out of the workspace; use a path relative to a workspace folder.",
+                lines::one_line(path)
+            ),
+            Self::Kept(path) => write!(
+                out,
+                "`{}` is kept from agents by the user's lists of files; go on without it, or ask the user.",
                 lines::one_line(path)
             ),
             Self::Cancelled => out.write_str("The search was cancelled; ask again to search anew."),

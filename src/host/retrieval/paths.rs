@@ -13,6 +13,7 @@ use cap_std::fs::Dir;
 use super::RetrievalError;
 use super::lines::misleading;
 use crate::domain::edits::overlay::OpenDocument;
+use crate::domain::policy::file_lists::FileUse;
 use crate::domain::policy::path::{PathRefused, WorkspacePath};
 use crate::host::ports::{Root, WorkspaceView};
 
@@ -27,7 +28,32 @@ pub(crate) fn resolve<'a>(view: &'a WorkspaceView, path: &str) -> Result<(&'a Ro
 }
 
 /// The same, with the place of the root among the roots.
+///
+/// What the user's lists never let be touched is refused, also where a link leads to it.
 pub(super) fn resolve_index(view: &WorkspaceView, path: &str) -> Result<(usize, String), RetrievalError> {
+    let (at, rel) = resolve_anywhere(view, path)?;
+    match real_paths(view, at, &rel).iter().any(|rel| view.lists.never_touches(rel).is_some()) {
+        true => Err(RetrievalError::Kept(path.to_owned())),
+        false => Ok((at, rel)),
+    }
+}
+
+/// Whether the user's lists let this file be read, also where it is a link to another one.
+pub(super) fn may_be_read(view: &WorkspaceView, root: usize, rel: &str) -> bool {
+    real_paths(view, root, rel).iter().all(|rel| view.lists.forbids(rel, FileUse::Read).is_none())
+}
+
+/// A path as it is named and as it is without links, where anybody asks.
+fn real_paths(view: &WorkspaceView, root: usize, rel: &str) -> Vec<String> {
+    if view.lists.is_open() {
+        return Vec::new();
+    }
+    let real = open_root(&view.roots[root]).and_then(|dir| dir.canonicalize(rel).ok());
+    let real = real.map(|real| real.to_string_lossy().into_owned());
+    [rel.to_owned()].into_iter().chain(real).collect()
+}
+
+fn resolve_anywhere(view: &WorkspaceView, path: &str) -> Result<(usize, String), RetrievalError> {
     let outside = || RetrievalError::OutsideWorkspace(path.to_owned());
     if path.chars().any(misleading) {
         return Err(RetrievalError::NotFound(path.to_owned()));

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::RetrievalError;
 use super::content::{READ_LIMIT, load, refusal};
 use super::lines::misleading;
-use super::paths::{OpenBuffers, label, open_root, resolve_index};
+use super::paths::{OpenBuffers, label, may_be_read, open_root, resolve_index};
+use crate::domain::policy::file_lists::FileUse;
 use crate::host::ports::WorkspaceView;
 
 /// Most entries of one directory that are looked at; a larger one is data.
@@ -39,6 +40,9 @@ pub(super) fn whole_text(
     cancel: &AtomicBool,
 ) -> Result<(String, String), RetrievalError> {
     let (root, rel) = resolve_index(view, path)?;
+    if !may_be_read(view, root, &rel) {
+        return Err(RetrievalError::Kept(path.to_owned()));
+    }
     let shown = shown_path(view, root, &rel);
     if let Some(document) = OpenBuffers::of(view).get(root, &rel) {
         return Ok((shown, String::from(&document.text)));
@@ -122,11 +126,14 @@ pub(crate) fn list_dir(
             names.insert((true, name.to_owned()), ());
         }
     }
-    let shown = |name: String| {
-        let inner = if rel.is_empty() { name } else { format!("{rel}/{name}") };
-        shown_path(view, root, &inner)
+    let inner = |name: &str| if rel.is_empty() { name.to_owned() } else { format!("{rel}/{name}") };
+    // A folder is named as long as it is not kept whole.
+    let is_told = |(no_dir, name): &(bool, String)| match no_dir {
+        true => view.lists.forbids(&inner(name), FileUse::Read).is_none(),
+        false => view.lists.never_touches(&inner(name)).is_none(),
     };
-    Ok(names.into_keys().take(limit).map(|(no_dir, name)| (shown(name), !no_dir)).collect())
+    let shown = |name: String| shown_path(view, root, &inner(&name));
+    Ok(names.into_keys().filter(is_told).take(limit).map(|(no_dir, name)| (shown(name), !no_dir)).collect())
 }
 
 fn shown_path(view: &WorkspaceView, root: usize, rel: &str) -> String {

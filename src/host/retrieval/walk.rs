@@ -17,6 +17,7 @@ use super::lines::misleading;
 use super::paths::{OpenBuffers, open_root};
 use crate::confined::IgnoreRules;
 use crate::domain::edits::overlay::OpenDocument;
+use crate::domain::policy::file_lists::FileUse;
 use crate::host::ports::WorkspaceView;
 
 /// Most files of one search. A tree beyond that (a home directory opened as a workspace) is searched in part, the files of a
@@ -70,6 +71,7 @@ impl WalkedTree {
                 found.insert((root, rel.to_owned()), Some(Arc::clone(document)));
             }
         }
+        found.retain(|(_, rel), _| view.lists.forbids(rel, FileUse::Read).is_none());
         let files = found.into_iter().map(|((root, rel), open)| SourceFile { root, rel, open }).collect();
         Ok(Self { files, truncated, dirs })
     }

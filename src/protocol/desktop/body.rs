@@ -59,14 +59,15 @@ pub(crate) struct RegisterBody {
     pub name: Option<String>,
 }
 
-/// The policy of a workspace: the ten keys.
+/// The policy of a workspace: the ten keys of the public source, and what they lack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct PolicyBody {
-    /// Files that may be read; this host knows `["**/*"]` alone.
+    /// Files that may be read. `*` and `?` stand within a name, `**` for any folders; a pattern begins at the workspace folder.
     pub allowed_read_globs: Vec<String>,
-    /// Files that may be changed after an approval; this host knows `["**/*"]` alone.
+    /// Files that may be changed, after an approval.
     pub allowed_write_globs: Vec<String>,
-    /// Files that may never be touched; this host knows the empty list alone.
+    /// Files that are never touched, whatever the others say: in any case of letters, at any depth unless the pattern begins with `/`,
+    /// and with everything beneath.
     pub blocked_globs: Vec<String>,
     /// When a command is asked about.
     pub command_approval: CommandApproval,
@@ -82,6 +83,9 @@ pub(crate) struct PolicyBody {
     pub auto_approve_tests: bool,
     /// Tools that need no question, in a trusted workspace.
     pub auto_approve_tools: Vec<String>,
+    /// Tools that are refused (additive). They win over everything.
+    #[serde(default)]
+    pub blocked_tools: Vec<String>,
 }
 
 /// When a command is asked about.
@@ -130,6 +134,9 @@ pub(crate) struct PolicyChange {
     /// Tools that need no question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_approve_tools: Option<Vec<String>>,
+    /// Tools that are refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocked_tools: Option<Vec<String>>,
 }
 
 /// A session.
@@ -186,6 +193,9 @@ pub(crate) struct HistoryEntry {
     pub seq: u64,
     /// Whether more of it may come.
     pub streaming: bool,
+    /// True in a snapshot where the text goes on: the history has it whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub truncated: Option<bool>,
 }
 
 /// Whose an entry is.
@@ -251,6 +261,7 @@ pub(crate) struct ModelChoiceBody {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
     /// Its name.
+    #[schemars(length(min = 1))]
     pub model_name: String,
     /// Base URL of its endpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -261,6 +272,7 @@ pub(crate) struct ModelChoiceBody {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct SearchBody {
     /// The question, in words.
+    #[schemars(length(min = 1, max = 4096))]
     pub query: String,
     /// Most places; 1 to 50, 10 without.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -119,7 +119,8 @@ pub(crate) struct ClientInfo {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// What it can do: `diff_preview`, `terminal_exec`, `git_integration`, or words of its own.
+    /// What it can do: `diff_preview`, `terminal_exec`, `git_integration`, or words of its own. `token_pieces`: it puts the pieces of an
+    /// answer together itself, and so hears each at once and without everything so far (additive).
     pub capabilities: Vec<String>,
 }
 

@@ -28,6 +28,7 @@ pub(crate) enum HostMessage {
         /// Who speaks.
         server_info: ServerInfo,
         /// The version of the protocol (additive).
+        #[serde(default)]
         protocol_version: String,
     },
     /// What the agent is busy with, and pieces of its reasoning.
@@ -60,6 +61,7 @@ pub(crate) enum HostMessage {
     #[serde(rename = "tool.execute")]
     ToolExecute {
         /// Pairs an end with its start.
+        #[serde(default)]
         call_id: String,
         /// Name of the tool, in its engine's words.
         tool_name: String,
@@ -85,12 +87,14 @@ pub(crate) enum HostMessage {
         /// How risky.
         risk_level: RiskLevel,
         /// An answer may carry it back, so that it is an answer to what was shown (additive).
+        #[serde(default)]
         digest: String,
     },
     /// A command waits for an approval.
     #[serde(rename = "command.request_approval")]
     CommandRequestApproval {
         /// Names the request, for ever (ruling 9).
+        #[serde(default)]
         request_id: String,
         /// The same.
         command_id: String,
@@ -105,6 +109,7 @@ pub(crate) enum HostMessage {
         /// Why, where the engine says.
         reason: String,
         /// As in `tool.request_approval` (additive).
+        #[serde(default)]
         digest: String,
     },
     /// A request for approval is settled: every client of the session hears it (additive).
@@ -123,8 +128,10 @@ pub(crate) enum HostMessage {
     Token {
         /// The piece.
         token: String,
-        /// All pieces of this turn so far.
-        cumulative_text: String,
+        /// All pieces of this turn so far. Absent where the client said `token_pieces` in its handshake, and of a turn that says more
+        /// than a mebibyte.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cumulative_text: Option<String>,
     },
     /// The end of a turn, exactly one; what made it fail comes before it as `server.error`.
     #[serde(rename = "assistant.message_final")]
@@ -162,11 +169,11 @@ pub(crate) enum HostMessage {
         reason: SnapshotReason,
         /// What it holds everything up to.
         cursor: SessionCursor,
-        /// The entries, oldest first.
+        /// The entries, oldest first: the newest that fit in half a mebibyte.
         messages: Vec<HistoryEntry>,
         /// Whether the history has older ones.
         has_more: bool,
-        /// The tokens of the turn that runs, put together.
+        /// The tokens of the turn that runs, put together; empty where they are more than a mebibyte.
         cumulative_text: String,
     },
     /// A sentence for the user (additive).
@@ -202,10 +209,13 @@ pub(crate) struct HostedState {
     /// Steps of the plan.
     pub total_steps: u64,
     /// Whether a turn runs (additive).
+    #[serde(default)]
     pub running: bool,
     /// How far this client has been told (additive): the `last_seen` of its next `client.hello`.
+    #[serde(default)]
     pub cursor: SessionCursor,
     /// Who is connected to the session (additive).
+    #[serde(default)]
     pub clients: Vec<NamedClient>,
     /// After a handshake with `last_seen`: what became of what this client has (additive).
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -66,8 +66,11 @@ fn operation(row: &RouteRow, refusal: &Value, generator: &mut SchemaGenerator) -
     let parameters: Vec<Value> = placed
         .chain(asked)
         .map(|(name, place, required)| {
-            let kind = if name == "limit" { "integer" } else { "string" };
-            json!({ "name": name, "in": place, "required": required, "schema": { "type": kind } })
+            let schema = match name {
+                "limit" => json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX }),
+                _ => json!({ "type": "string" }),
+            };
+            json!({ "name": name, "in": place, "required": required, "schema": schema })
         })
         .collect();
     let mut operation = json!({ "summary": row.summary, "parameters": parameters, "responses": responses });

@@ -94,7 +94,7 @@ fn workspaces() -> Vec<RouteRow> {
         row(
             "put",
             policy,
-            "Changes the keys of the policy that are named; it holds until the host ends.",
+            "Changes the keys of the policy that are named; it is kept by the host.",
             (of::<PolicyChange>(), of::<PolicyBody>()),
             &[RefusalCode::NotFound, RefusalCode::Unsupported],
         ),

@@ -11,6 +11,9 @@ use tokio::task::AbortHandle;
 /// Messages that wait for one socket; a test reads at once.
 const WAITING: usize = 4_096;
 
+/// Texts that are remembered; a test says far fewer.
+const REMEMBERED: usize = 10_000;
+
 /// What a socket is told.
 #[derive(Debug, Clone)]
 pub(super) enum ToSocket {
@@ -41,6 +44,8 @@ pub(super) struct StagedState {
     pub running: bool,
     pub turn: Option<AbortHandle>,
     pub faults: u32,
+    /// Every text that was said to the session, whoever heard it.
+    pub said: Vec<String>,
     sockets: Vec<mpsc::Sender<ToSocket>>,
 }
 
@@ -64,7 +69,13 @@ impl HostedSession {
 
     /// Says something to every socket.
     pub(super) fn tell(&self, word: &ToSocket) {
-        self.state().sockets.retain(|socket| socket.try_send(word.clone()).is_ok());
+        let mut state = self.state();
+        if let ToSocket::Text(text) = word
+            && state.said.len() < REMEMBERED
+        {
+            state.said.push(text.clone());
+        }
+        state.sockets.retain(|socket| socket.try_send(word.clone()).is_ok());
     }
 
     /// A message of a client.

@@ -105,6 +105,17 @@ impl HostSimulator {
         self.host.heard()
     }
 
+    /// Every text that was said in a session, oldest first, whether or not a socket was there to hear it. Greetings are not among them:
+    /// each socket has its own.
+    pub fn said(&self, session: &str) -> Vec<String> {
+        self.host.session(session).map_or_else(Vec::new, |session| session.state().said.clone())
+    }
+
+    /// Whether a turn of a session runs.
+    pub fn runs(&self, session: &str) -> bool {
+        self.host.session(session).is_some_and(|session| session.state().running)
+    }
+
     /// Ids of all sessions, oldest first.
     pub fn sessions(&self) -> Vec<String> {
         self.host.ids()

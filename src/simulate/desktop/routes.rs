@@ -41,9 +41,9 @@ pub(super) fn router(host: Arc<SimulatedHost>) -> Router {
             .route("/v1/workspaces/{id}/index/refresh", post(index_job))
             .route("/v1/workspaces/{id}/index/incremental", post(index_job))
             .route("/v1/models/current", get(current_model).put(set_model)),
-        HostDialect::Source => {
-            routes.route("/v1/models/current", get(current_model)).route("/v1/models/switch", post(set_model))
-        }
+        HostDialect::Source => routes
+            .route("/v1/models/current", get(current_model))
+            .route("/v1/models/switch", post(switch_model)),
     };
     routes
         .fallback(|| async { refused(StatusCode::NOT_FOUND, "Not Found") })
@@ -180,7 +180,7 @@ async fn stream(State(host): Host, Path(id): Path<String>, upgrade: WebSocketUpg
 
 async fn models() -> Json<Value> {
     Json(
-        json!({ "models": [{ "id": "simulated-1", "provider": "simulated", "url": "", "display_name": "Simulated 1" }] }),
+        json!({ "models": [{ "id": "simulated-1", "provider": "simulated", "url": "http://127.0.0.1:9", "display_name": "Simulated 1" }] }),
     )
 }
 
@@ -188,6 +188,15 @@ async fn current_model(State(host): Host) -> Response {
     match &host.state().model {
         Some(model) => Json(model.clone()).into_response(),
         None => refused(StatusCode::NOT_FOUND, "No model is loaded"),
+    }
+}
+
+/// The public source takes no model without all that it is called by.
+async fn switch_model(host: Host, Json(body): Json<Value>) -> Response {
+    let missing = ["provider", "model_name", "url"].into_iter().find(|name| !body[*name].is_string());
+    match missing {
+        Some(_) => refused(StatusCode::UNPROCESSABLE_ENTITY, "Field required"),
+        None => set_model(host, Json(body)).await.into_response(),
     }
 }
 

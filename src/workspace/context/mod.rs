@@ -32,9 +32,10 @@ const FILES_TIME: Duration = Duration::from_millis(700);
 const GIT_TIME: Duration = Duration::from_millis(900);
 
 /// The workspace as a search sees it.
-pub(super) fn view(folders: Vec<Folder>, overlay: Arc<Overlay>, trusted: bool) -> WorkspaceView {
+pub(super) fn view(folders: Vec<Folder>, overlay: Arc<Overlay>, job: &ContextJob) -> WorkspaceView {
     let root = |folder: Folder| Some(Root { name: folder.name, uri: folder.uri, path: folder.path? });
-    WorkspaceView { roots: folders.into_iter().filter_map(root).collect(), overlay, trusted }
+    let (trusted, lists) = (job.trusted, Arc::clone(&job.lists));
+    WorkspaceView { roots: folders.into_iter().filter_map(root).collect(), overlay, trusted, lists }
 }
 
 /// No context, and why.
@@ -63,11 +64,12 @@ impl ContextLook {
 
 /// Looks for everything that is wanted; what is late is left out.
 pub(super) async fn gather(job: ContextJob, view: WorkspaceView, search: Arc<dyn CodeSearch>) -> ContextDone {
-    let ContextJob { wanted, encoding, trusted, editor, purpose } = job;
+    let ContextJob { wanted, encoding, trusted, lists, editor, purpose } = job;
     let (cancel, git_over) = (AtomicBool::new(false), AtomicBool::new(false));
     let look = Arc::new(ContextLook { wanted: wanted.clone(), encoding, view, search, cancel, git_over });
     let git = async {
-        if !trusted || !(look.wants(ContextKind::Git) || look.wants(ContextKind::Diff)) {
+        // What git shows of changes may be of any file.
+        if !trusted || !lists.is_open() || !(look.wants(ContextKind::Git) || look.wants(ContextKind::Diff)) {
             return PromptContext::default();
         }
         let of_git = Arc::clone(&look);

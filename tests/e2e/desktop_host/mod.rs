@@ -2,9 +2,14 @@
 //!
 //! Owns the process and its token. Nothing here sleeps: every wait is for a message, or for the end of the process.
 
+mod generated;
 mod hostile;
+mod limits;
+mod policy;
 mod routes;
+mod slow;
 mod sockets;
+mod tls;
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;

@@ -114,13 +114,13 @@ fn r002_15_the_policy_is_merged_and_checked_and_an_index_that_is_not_there_is_no
         "allowed_read_globs": ["**/*"], "allowed_write_globs": ["**/*"], "blocked_globs": [],
         "command_approval": "prompt", "allowed_commands": ["cargo test *"], "blocked_commands": ["rm -rf *"],
         "network_enabled": false, "auto_approve_simple_changes": false, "auto_approve_tests": false,
-        "auto_approve_tools": ["look"],
+        "auto_approve_tools": ["look"], "blocked_tools": [],
     });
     assert_eq!(merged, wanted);
     for (change, status) in [
         (json!({ "command_approval": "never" }), 501),
-        (json!({ "blocked_globs": [".git/**"] }), 501),
-        (json!({ "allowed_write_globs": ["src/**"] }), 501),
+        (json!({ "blocked_globs": ["*.{key,pem}"] }), 422),
+        (json!({ "allowed_write_globs": ["../src/**"] }), 422),
         (json!({ "command_approval": "sometimes" }), 422),
         (json!({ "allowed_commands": [""] }), 422),
         (json!({ "unknown_key": true }), 422),

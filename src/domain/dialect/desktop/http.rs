@@ -41,6 +41,8 @@ pub(crate) struct HostModel {
     pub name: String,
     /// Who provides it.
     pub provider: Option<String>,
+    /// Where it is.
+    pub url: Option<String>,
 }
 
 /// How far an index is.
@@ -127,7 +129,7 @@ pub(crate) fn models(body: &Value) -> Vec<HostModel> {
     let model = |map: &Map<String, Value>| {
         let id = text(map, &["id", "model_name", "name"])?;
         let name = text(map, &["display_name", "name"]).unwrap_or_else(|| id.clone());
-        Some(HostModel { id, name, provider: text(map, &["provider"]) })
+        Some(HostModel { id, name, provider: text(map, &["provider"]), url: text(map, &["url"]) })
     };
     items(body, "models").filter_map(model).collect()
 }
@@ -136,6 +138,15 @@ pub(crate) fn models(body: &Value) -> Vec<HostModel> {
 pub(crate) fn current_model(body: &Value) -> Option<String> {
     let body = body.get("model").filter(|model| model.is_object()).unwrap_or(body);
     text(body.as_object()?, &["model_name", "id", "name"])
+}
+
+/// Whether the model in use is this one, as far as it is named.
+pub(crate) fn is_current(body: &Value, provider: Option<&str>, name: &str, url: Option<&str>) -> bool {
+    let current = body.get("model").filter(|model| model.is_object()).unwrap_or(body);
+    let says = |field: &str, wanted: Option<&str>| {
+        wanted.is_none_or(|wanted| current.get(field).and_then(Value::as_str) == Some(wanted))
+    };
+    current_model(body).as_deref() == Some(name) && says("provider", provider) && says("url", url)
 }
 
 /// What sets the model.

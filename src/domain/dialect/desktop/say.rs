@@ -1,6 +1,6 @@
 //! The messages of seed 002, client to server (R002-28 to R002-53), as we speak them.
 //!
-//! Owns names and shapes. Additive to the seed: `protocol_version` in the greeting, `message_id` of a prompt, `note` where an edit
+//! Owns names and shapes. Additive to the seed: `protocol_version` and `token_pieces` in the greeting, `message_id` of a prompt, `note` where an edit
 //! was made in part. Never decides what is said.
 
 use serde_json::{Map, Value, json};
@@ -33,7 +33,7 @@ pub(crate) enum PatchResult {
 
 /// Our part of the handshake.
 pub(crate) fn hello() -> String {
-    let capabilities = ["diff_preview", "terminal_exec", "git_integration"];
+    let capabilities = ["diff_preview", "terminal_exec", "git_integration", "token_pieces"];
     json!({
         "type": "client.hello",
         "client_info": { "name": "breadboard-ls", "version": env!("CARGO_PKG_VERSION"), "capabilities": capabilities },
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(hello["client_info"]["name"], "breadboard-ls");
         assert_eq!(
             hello["client_info"]["capabilities"],
-            json!(["diff_preview", "terminal_exec", "git_integration"])
+            json!(["diff_preview", "terminal_exec", "git_integration", "token_pieces"])
         );
     }
 

@@ -130,12 +130,20 @@ impl LinkTurn {
         if self.streamed.len() + piece.len() > COMPARED {
             self.beyond = true;
             self.streamed.clear();
+            self.since_tool = 0;
         }
         if self.beyond {
             return true;
         }
         self.streamed.push_str(piece);
         so_far.is_none_or(|so_far| so_far == self.streamed || so_far == &self.streamed[self.since_tool..])
+    }
+
+    /// Whether the whole so far, with this piece at its end, is what was streamed. True where nothing is compared any more.
+    pub(super) fn would_take(&self, piece: &str, so_far: &str) -> bool {
+        let fits = |before: &str| so_far.strip_suffix(piece).is_some_and(|so_far| so_far == before);
+        let is_beyond = self.beyond || self.streamed.len() + piece.len() > COMPARED;
+        is_beyond || fits(&self.streamed) || fits(&self.streamed[self.since_tool..])
     }
 
     /// A tool began or ended: the next piece begins another message.

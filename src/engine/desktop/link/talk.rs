@@ -27,6 +27,9 @@ const SENDING: Duration = Duration::from_secs(15);
 /// Characters of a host's reason in a sentence.
 const REASON: usize = 200;
 
+/// What a piece of an answer repeats of those before it.
+const SO_FAR: &str = "cumulative_text";
+
 /// How far the handshake is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Greeting {
@@ -148,8 +151,19 @@ impl LinkTask {
         }
         let event = if of_turn { self.numbered(event) } else { event };
         self.asks_of(&event, &news);
-        self.pass_on(event).await;
+        self.pass_on(self.without_repetition(event, &news)).await;
         self.heed(news, greeting).await;
+    }
+
+    /// A piece of an answer without everything before it, where that is what was streamed: kept with each piece it would cost the
+    /// square of a long answer in the journal. Where it is not, it is kept once, beside the warning that says so.
+    fn without_repetition(&self, mut event: EngineEvent, news: &HostNews) -> EngineEvent {
+        let HostNews::Piece { piece, so_far: Some(so_far) } = news else { return event };
+        let is_known = self.turn.as_ref().is_none_or(|turn| turn.would_take(piece, so_far));
+        if is_known || self.told_difference {
+            event.payload.shift_remove(SO_FAR);
+        }
+        event
     }
 
     /// The event with the number of the open turn: the protocol has none.

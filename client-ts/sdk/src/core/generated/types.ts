@@ -105,6 +105,8 @@ export type ApprovalsSetting = {
   classes?: { [key: string]: StandingAnswer } | null;
   /** Answers by pattern. `never` wins over everything. */
   patterns?: StandingPattern[] | null;
+  /** Files that agents may read and change, and those that they never touch. Default: all, and none. */
+  files?: FileLists | null;
 };
 
 /** Result of `bb/approvals/set`, and what `bb/permission/list` says beside the rules. */
@@ -117,6 +119,8 @@ export type ApprovalsState = {
   patterns: StandingPattern[];
   /** Where commands run. */
   runner: CommandRunner;
+  /** Which files may be touched. */
+  files?: FileLists;
 };
 
 /** Images to append to the form. */
@@ -722,6 +726,16 @@ export type FileEntry = {
 
 /** What an entry is. */
 export type FileKind = "directory" | "file" | "symlink";
+
+/** The lists. Patterns are relative to the workspace folder: `*` and `?` stand within a name, `**` for any folders. */
+export type FileLists = {
+  /** Files that may be read. Default: all. */
+  read?: string[];
+  /** Files that may be changed. Default: all. */
+  change?: string[];
+  /** Files that are never touched, whatever the others say. */
+  never?: string[];
+};
 
 /** What became of a file of a proposal. */
 export type FileOutcome = "pending" | "applied" | "partly" | "rejected" | "conflict" | "reverted";
@@ -2106,6 +2120,8 @@ export type ApprovalsSetParams = {
   classes?: { [key: string]: StandingAnswer } | null;
   /** Answers by pattern, all of them. */
   patterns?: StandingPattern[] | null;
+  /** Which files may be touched, all three lists. */
+  files?: FileLists | null;
 };
 
 /** Result of `bb/approvals/set`, and what `bb/permission/list` says beside the rules. */
@@ -2118,6 +2134,8 @@ export type ApprovalsSetResult = {
   patterns: StandingPattern[];
   /** Where commands run. */
   runner: CommandRunner;
+  /** Which files may be touched. */
+  files?: FileLists;
 };
 
 /** Params of `bb/patch/list`. */
