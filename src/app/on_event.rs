@@ -197,6 +197,16 @@ impl App {
             Request::Rebuild(params) => self.rebuild(&params.session_id, reply.of::<methods::Rebuild>()),
             Request::ModelsList(_) => self.models_list(reply.of::<methods::ModelsList>()),
             Request::ModelsSet(params) => reply.of::<methods::ModelsSet>().settle(self.models_set(params)),
+            Request::McpList(params) => {
+                self.mcp_list(params.session_id.as_deref(), reply.of::<methods::McpList>());
+            }
+            Request::McpRestart(params) => {
+                self.mcp_restart(client, &params, reply.of::<methods::McpRestart>());
+            }
+            Request::McpSet(params) => self.mcp_set(client, params, reply.of::<methods::McpSet>()),
+            Request::McpAllow(params) => {
+                self.mcp_allow(client, &params, reply.of::<methods::McpAllow>());
+            }
             Request::SetCredentials(params) => {
                 reply.of::<methods::SetCredentials>().settle(self.set_credentials(params))
             }

@@ -44,8 +44,9 @@ impl App {
         };
         let judgement = match &subject.action {
             Action::Question { .. } => return None,
-            Action::Tool { name, .. } => {
-                let told = self.settings.standing.verdict_on_tool(name);
+            Action::Tool { name, server, .. } => {
+                let whole = server.as_ref().map(|server| format!("{server}/{name}"));
+                let told = self.settings.standing.verdict_on_tool(whole.as_ref().unwrap_or(name));
                 return Some(StandingVerdict { told: self.shown_verdict(told), is_guarded: false });
             }
             Action::Command { command, cwd, env } => {

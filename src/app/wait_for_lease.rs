@@ -149,6 +149,10 @@ impl App {
             | Request::CreateSpecAttachImages(_)
             | Request::ModelsList(_)
             | Request::ModelsSet(_)
+            | Request::McpList(_)
+            | Request::McpRestart(_)
+            | Request::McpSet(_)
+            | Request::McpAllow(_)
             | Request::SetCredentials(_) => None,
         }
     }

@@ -1,4 +1,5 @@
-//! Words in a chat document: commands of the engine behind `/`, files of the workspace behind `@`.
+//! Words in a chat document: commands of the engine and of tool servers behind `/`, files of the workspace and resources of tool
+//! servers behind `@`.
 //!
 //! Owns the list of paths that is kept between keystrokes. What a mention means to a prompt is not decided here.
 
@@ -99,7 +100,9 @@ impl App {
                 .filter(|_| session.record.engine == self.settings.engine.kind)?;
             held.snapshot.as_ref()?.state.commands.as_ref()
         });
-        let commands = told.into_iter().flatten().filter(|command| command.name.starts_with(typed));
+        let served = self.served_commands(of_chat.unwrap_or_default()).unwrap_or_default();
+        let told = told.into_iter().flatten().chain(&served);
+        let commands = told.filter(|command| command.name.starts_with(typed));
         let words = commands.take(MOST).map(|command| WordOffered {
             word: format!("/{}", command.name),
             range,
@@ -110,13 +113,30 @@ impl App {
         words.collect()
     }
 
+    /// Resources of tool servers, named as in a prompt.
+    fn resources_offered(&self, typed: &str, range: (Position, Position)) -> Vec<WordOffered> {
+        let servers = self.mcp.as_ref().map(|mcp| mcp.standing(None)).unwrap_or_default();
+        let resources = servers.into_iter().flat_map(|server| server.resources);
+        let fitting = resources.filter(|resource| resource.mention.starts_with(typed)).take(MOST);
+        let offered = fitting.map(|resource| WordOffered {
+            word: format!("@{}", resource.mention),
+            range,
+            detail: Some(resource.name),
+            kind: WordKind::File,
+            typed: format!("@{typed}"),
+        });
+        offered.collect()
+    }
+
     fn paths_offered(&mut self, typed: String, range: (Position, Position), reply: Reply<StandardAnswer>) {
+        let of_servers = self.resources_offered(&typed, range);
         let now = self.now_us();
         let known = &mut self.paths;
         let is_fresh = known.found_us.is_some_and(|found| now < found.saturating_add(PATHS_US));
         let reply = match known.found_us {
             Some(_) => {
-                reply.answer(StandardAnswer::Words(words(&known.paths, &typed, range)));
+                let words = words(&known.paths, &typed, range);
+                reply.answer(StandardAnswer::Words(of_servers.into_iter().chain(words).collect()));
                 None
             }
             None => Some(reply),
@@ -134,7 +154,9 @@ impl App {
         let paths = Arc::new(paths);
         self.paths = KnownPaths { paths: paths.clone(), found_us: Some(self.now_us()), looking: false };
         if let Some(reply) = wanted.reply {
-            reply.answer(StandardAnswer::Words(words(&paths, &wanted.typed, wanted.range)));
+            let of_servers = self.resources_offered(&wanted.typed, wanted.range);
+            let words = words(&paths, &wanted.typed, wanted.range);
+            reply.answer(StandardAnswer::Words(of_servers.into_iter().chain(words).collect()));
         }
     }
 }

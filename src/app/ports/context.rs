@@ -2,7 +2,7 @@
 //!
 //! Owns the job. It waits for the editor's answer and for git, each for a bounded time, so that the loop never does.
 
-use super::TurnBegun;
+use super::{McpFetched, TurnBegun};
 use crate::app::inbox::{Answer, Reply};
 use crate::domain::context::choice::WantedContext;
 use crate::domain::context::item::PromptContext;
@@ -21,6 +21,8 @@ pub struct ContextJob {
     pub trusted: bool,
     /// What the editor answers; `None` where it was not asked.
     pub editor: Option<Answer<UserContext>>,
+    /// What tool servers answer; `None` where none was asked.
+    pub(crate) served: Option<Answer<Vec<McpFetched>>>,
     /// What it is for.
     pub purpose: ContextFor,
 }
