@@ -14,6 +14,7 @@ import { ContextProvider } from "./host/context_provider";
 import { CreateSpecPanel, PANEL_TYPE } from "./host/create_spec_panel";
 import { Credentials } from "./host/credentials";
 import { DIFF_SCHEME, DiffDocuments, showDiff } from "./host/diffs";
+import { showMcpServers } from "./host/mcp_servers";
 import { Remembered } from "./host/remembered";
 import { ReviewDesk } from "./host/review_desk";
 import { ReviewEditors } from "./host/review_editors";
@@ -321,6 +322,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
             },
           ]),
       { label: "$(shield) Choose what is done without asking", command: "breadboard.approvals" },
+      { label: "$(plug) MCP servers", command: "breadboard.mcpServers" },
       { label: "$(settings-gear) Settings", command: "breadboard.openSettings" },
       { label: "$(key) Set engine token", command: "breadboard.setEngineToken" },
       { label: "$(key) Set model token", command: "breadboard.setModelToken" },
@@ -364,6 +366,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     "breadboard.stop": stop,
     "breadboard.showRequest": () => showRequest(),
     "breadboard.approvals": () => chooseApprovals(ask),
+    "breadboard.mcpServers": () => showMcpServers(ask),
     "breadboard.menu": menu,
     "breadboard.diffWithHead": diffWithHead,
     "breadboard.setEngineToken": () => askForToken("engine", server),

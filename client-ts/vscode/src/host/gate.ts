@@ -73,6 +73,9 @@ const TOPICS: ReadonlySet<string> = new Set(envelope.TOPICS);
 const NOT_FOR_A_PAGE: ReadonlySet<string> = new Set([
   "bb/setCredentials",
   "bb/rpc",
+  // What these start is the user's word, which the host asks for.
+  "bb/mcp/set",
+  "bb/mcp/allow",
   ...REQUESTS.filter((method) => method.startsWith("bb/createSpec/")),
 ]);
 

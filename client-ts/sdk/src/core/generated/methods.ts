@@ -63,6 +63,10 @@ export const REQUESTS: ReadonlyArray<keyof Requests> = [
   "bb/rebuild",
   "bb/models/list",
   "bb/models/set",
+  "bb/mcp/list",
+  "bb/mcp/restart",
+  "bb/mcp/set",
+  "bb/mcp/allow",
   "bb/setCredentials",
   "bb/rpc",
 ];

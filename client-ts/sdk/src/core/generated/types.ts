@@ -22,6 +22,8 @@ export type AgentCapabilities = {
   promptCapabilities?: PromptCapabilities;
   /** What can be done with a session. */
   sessionCapabilities?: SessionCapabilities;
+  /** Which tool servers it takes beside those that are programs. */
+  mcpCapabilities?: McpCapabilities;
 };
 
 /** A command that a prompt may begin with, as `/name`. */
@@ -503,7 +505,7 @@ export type ContextDiagnostic = {
 };
 
 /** What a thing is, in the order in which things are kept when there is not room for all of them. */
-export type ContextKind = "file" | "symbol" | "folder" | "selection" | "scope" | "diagnostics" | "terminal" | "diff" | "active_editor" | "test" | "source" | "import" | "dependent" | "git" | "open_editors";
+export type ContextKind = "file" | "symbol" | "folder" | "resource" | "selection" | "scope" | "diagnostics" | "terminal" | "diff" | "active_editor" | "test" | "source" | "import" | "dependent" | "git" | "open_editors";
 
 /** What a prompt names. */
 export type ContextMention = {
@@ -872,6 +874,82 @@ export type LoginMethod = {
   by: LoginBy;
   /** What is typed in a shell, where the agent named it. */
   command?: string | null;
+};
+
+/** Which tool servers an agent takes beside those that are programs, which every agent takes. */
+export type McpCapabilities = {
+  /** Those at an address, over streamable HTTP. */
+  http?: boolean;
+};
+
+/** A resource, as a person names it. */
+export type McpResourceShown = {
+  /** What is written in a prompt, without the `@`. */
+  mention: string;
+  /** What a person reads. */
+  name: string;
+  /** What it holds. */
+  description?: string | null;
+  /** Its type. */
+  mimeType?: string | null;
+};
+
+/** One server of tools: a program (`command`) or an address (`url`), in the shape that other clients take too. */
+export type McpServerSetting = {
+  /** Program of a server on standard streams. */
+  command?: string | null;
+  /** Its arguments. */
+  args?: string[] | null;
+  /** Its extra environment. `${NAME}` in a value stands for a variable of ours, which then is a secret. */
+  env?: { [key: string]: string } | null;
+  /** Address of a server over streamable HTTP. */
+  url?: string | null;
+  /** Headers of each request to it; `${NAME}` as in `env`. */
+  headers?: { [key: string]: string } | null;
+  /** `stdio` or `http`, for those who write it; what is there says it as well. */
+  type?: string | null;
+  /** True: it is not used. */
+  disabled?: boolean | null;
+};
+
+/** A server, and how it stands. */
+export type McpServerState = {
+  /** Its name. */
+  name: string;
+  /** Who named it. */
+  source: McpSource;
+  /** `stdio` or `http`; absent where it is neither. */
+  transport?: string | null;
+  /** How it is reached, in one line without secrets. */
+  definition?: string | null;
+  /** How it stands. */
+  status: McpStatus;
+  /** Why, and what to do next, in sentences. */
+  message?: string | null;
+  /** The tools that it offers, once it is ready. */
+  tools?: McpToolShown[];
+  /** Its prompts, as commands that a prompt may begin with. */
+  commands?: AgentCommand[];
+  /** Its resources, as mentions. */
+  resources?: McpResourceShown[];
+  /** Of a server that a file of the workspace names: what is to be allowed, or was, with `bb/mcp/allow`. */
+  digest?: string | null;
+};
+
+/** Who named a server. */
+export type McpSource = "settings" | "session" | "workspace";
+
+/** How a server stands. */
+export type McpStatus = "unasked" | "stopped" | "starting" | "ready" | "failed";
+
+/** A tool, as a person sees it. */
+export type McpToolShown = {
+  /** Its name at the server. */
+  name: string;
+  /** What a person reads. */
+  title?: string | null;
+  /** What it does, as the server says. */
+  description?: string | null;
 };
 
 /** One model. */
@@ -1452,6 +1530,8 @@ export type Subject = ({
   kind: "tool";
   /** Its name, in the engine's words. */
   name: string;
+  /** The user's server of tools that it belongs to, where it is one of those. */
+  server?: string | null;
   /** Its arguments. */
   input?: unknown;
 } | {
@@ -2711,7 +2791,7 @@ export type SessionInfoResult = {
   configOptions?: ConfigOption[] | null;
   /** Models, as older agents name them. */
   models?: SessionModels | null;
-  /** Commands that a prompt may begin with. */
+  /** Commands that a prompt may begin with: the agent's, or, in a session of our own engine, the prompts of tool servers. */
   commands?: AgentCommand[] | null;
   /** What was used. */
   usage?: AgentUsage | null;
@@ -2847,6 +2927,60 @@ export type ModelsSetResult = {
   models: ModelEntry[];
   /** The one in use, as `provider/name`. */
   current?: string | null;
+};
+
+/** Params of `bb/mcp/list`. */
+export type McpListParams = {
+  /** With the servers of this session besides. */
+  sessionId?: string | null;
+};
+
+/** Result of `bb/mcp/list` and `bb/mcp/set`. */
+export type McpListResult = {
+  /** The servers, by name. */
+  servers: McpServerState[];
+};
+
+/** Params of `bb/mcp/restart`. */
+export type McpRestartParams = {
+  /** Name of the server. */
+  server: string;
+  /** The session that it belongs to, where it is one of a session. */
+  sessionId?: string | null;
+};
+
+/** Result of `bb/mcp/list` and `bb/mcp/set`. */
+export type McpRestartResult = {
+  /** The servers, by name. */
+  servers: McpServerState[];
+};
+
+/** Params of `bb/mcp/set`. */
+export type McpSetParams = {
+  /** The session. */
+  sessionId: string;
+  /** Its servers by name, in place of those that it had. They are kept in memory only. */
+  mcpServers: { [key: string]: McpServerSetting };
+};
+
+/** Result of `bb/mcp/list` and `bb/mcp/set`. */
+export type McpSetResult = {
+  /** The servers, by name. */
+  servers: McpServerState[];
+};
+
+/** Params of `bb/mcp/allow`. */
+export type McpAllowParams = {
+  /** Name of a server that a file of the workspace names. */
+  server: string;
+  /** The digest of the definition that was shown. */
+  digest: string;
+};
+
+/** Result of `bb/mcp/list` and `bb/mcp/set`. */
+export type McpAllowResult = {
+  /** The servers, by name. */
+  servers: McpServerState[];
 };
 
 /** Params of `bb/setCredentials`. */
@@ -3103,6 +3237,8 @@ export type InitializationOptions = {
   engine?: EngineSetting | null;
   /** Agents by name. */
   agents?: { [key: string]: AgentSetting } | null;
+  /** Servers of tools, resources and prompts (Model Context Protocol) by name; used by the embedded engine, and given to agents. */
+  mcpServers?: { [key: string]: McpServerSetting } | null;
   /** The model of the embedded engine. Default: none, which answers by retrieval. */
   model?: ModelSetting | null;
   /** Whether the editor trusts the workspace. Default: false. */
@@ -3239,6 +3375,14 @@ export type Requests = {
   "bb/models/list": { params: ModelsListParams; result: ModelsListResult };
   /** Chooses the model of the embedded engine. */
   "bb/models/set": { params: ModelsSetParams; result: ModelsSetResult };
+  /** Lists the servers of tools, how each stands, and what it offers. */
+  "bb/mcp/list": { params: McpListParams; result: McpListResult };
+  /** Ends a server of tools and starts it anew. */
+  "bb/mcp/restart": { params: McpRestartParams; result: McpRestartResult };
+  /** Gives a session servers of tools of its own, in memory only. */
+  "bb/mcp/set": { params: McpSetParams; result: McpSetResult };
+  /** Allows a server of tools that a file of the workspace names, as it was shown. */
+  "bb/mcp/allow": { params: McpAllowParams; result: McpAllowResult };
   /** Hands over a token, which then never leaves the server. */
   "bb/setCredentials": { params: SetCredentialsParams; result: SetCredentialsResult };
   /** Carries one v1 envelope, so that a thin host can pass webview messages through. */

@@ -13,6 +13,7 @@ import {
   fileChoices,
   MOST_CHOICES,
   readCommand,
+  resourceChoices,
   rootChoices,
   triggerAt,
   whereToLook,
@@ -72,12 +73,17 @@ export function Composer() {
     };
     if (trigger === undefined) return show([]);
     if (trigger.kind === "command") {
-      if (!ofAgent || session === undefined) return show(commandChoices(commands, trigger.word));
-      // Agents name their commands when they like: what is known is shown, and read anew as the first sign is typed.
-      show(agentChoices(session.info.value.commands ?? [], trigger.word));
+      if (session === undefined) return show(commandChoices(commands, trigger.word));
+      // Agents and servers of tools name their commands when they like: what is known is shown, and read anew as the first sign
+      // is typed.
+      const known = (): Choice[] => [
+        ...commandChoices(commands, trigger.word),
+        ...agentChoices(session.info.value.commands ?? [], trigger.word),
+      ];
+      show(known());
       if (trigger.word !== "") return;
       await session.readInfo();
-      return show(agentChoices(session.info.value.commands ?? [], trigger.word));
+      return show(known());
     }
     const { roots } = standing.host.value;
     const where = whereToLook(trigger.word, roots);
@@ -85,7 +91,11 @@ export function Composer() {
     if ((await tabs.ensure()) === undefined) return show([]);
     try {
       const { entries } = await model.reading.listFiles(where.folder, where.root);
-      show(fileChoices(entries, where.part, where.root));
+      const files = fileChoices(entries, where.part, where.root);
+      show(files);
+      if (!standing.offers("bb/mcp/list")) return;
+      const resources = resourceChoices(await model.reading.resources(), trigger.word);
+      if (resources.length > 0) show([...files, ...resources]);
     } catch {
       // A folder that is not there has no files to name.
       show([]);
