@@ -3,6 +3,7 @@
 
 mod agents;
 mod found;
+mod http;
 mod place;
 mod prompts;
 mod tools;

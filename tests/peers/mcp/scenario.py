@@ -9,6 +9,7 @@ import json
 import os
 import queue
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -132,8 +133,16 @@ class Scenario(unittest.TestCase):
         self.endpoint = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
         threading.Thread(target=self.endpoint.serve_forever, daemon=True).start()
         bin = os.environ["NODE_SERVERS"]
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        everything = os.path.join(bin, "mcp-server-everything")
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self.http = subprocess.Popen([everything, "streamableHttp"], env={**os.environ, "PORT": str(port)}, **quiet)
+        self.listens(port)
         servers = {
-            "everything": {"command": os.path.join(bin, "mcp-server-everything")},
+            "everything": {"command": everything},
+            "web": {"url": f"http://127.0.0.1:{port}/mcp", "headers": {"X-Token": "canary-of-a-header"}},
             "files": {"command": os.path.join(bin, "mcp-server-filesystem"), "args": [self.workspace]},
             "time": {"command": os.environ["PYTHON"], "args": ["-m", "mcp_server_time", "--local-timezone", "UTC"]},
         }
@@ -143,8 +152,22 @@ class Scenario(unittest.TestCase):
 
     def tearDown(self):
         self.server.end()
+        self.server.process.stdout.close()
+        self.http.terminate()
+        self.http.wait(PATIENCE)
         self.endpoint.shutdown()
+        self.endpoint.server_close()
         self.folder.cleanup()
+
+    def listens(self, port):
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port)).close()
+                return
+            except OSError:
+                assert time.monotonic() < end, "the server over HTTP does not listen"
+                time.sleep(0.1)
 
     def ready(self):
         end = time.monotonic() + PATIENCE
@@ -187,6 +210,8 @@ class Scenario(unittest.TestCase):
         self.assertIn("Remember the milk.", told)
         _, end, told = self.called("time", "mcp__time__get_current_time", {"timezone": "Europe/Oslo"}, "allow_once")
         self.assertIn("Europe/Oslo", told)
+        _, end, told = self.called("web", "mcp__web__echo", {"message": "over HTTP"}, "allow_once")
+        self.assertIn("over HTTP", told)
         # Denied: nothing is written
         written = os.path.join(self.workspace, "written.txt")
         arguments = {"path": written, "content": "x"}
@@ -211,6 +236,7 @@ class Scenario(unittest.TestCase):
         sent = Model.asked.get(timeout=PATIENCE)["messages"][-1]["content"]
         self.assertIn(f"Resource `{mention}`", sent)
         self.server.event(self.session, "the end of a turn", lambda e: e["class"] == "run.finished", self.seen)
+        self.assertNotIn("canary-of-a-header", json.dumps(self.server.messages))
 
     def kill_everything(self):
         """Once the call runs: the process of the server is the one below our guardians."""

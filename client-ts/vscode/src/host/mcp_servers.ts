@@ -33,7 +33,7 @@ export function standing(server: Server): string {
 
 /** Shows the servers; the one that is picked is restarted, or allowed once its definition was read. */
 export async function showMcpServers(ask: Ask): Promise<void> {
-  const { servers } = await ask("bb/mcp/list", {});
+  const { servers } = (await ask("bb/mcp/list", {})) as Requests["bb/mcp/list"]["result"];
   if (servers.length === 0) {
     const settings = "Open Settings";
     const picked = await vscode.window.showInformationMessage(
