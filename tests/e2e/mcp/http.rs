@@ -45,7 +45,12 @@ impl Address {
     }
 }
 
-async fn answer(State(tell): State<Heard>, method: Method, headers: HeaderMap, body: Bytes) -> Response<Body> {
+async fn answer(
+    State(tell): State<Heard>,
+    method: Method,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response<Body> {
     let status = |status: u16| Response::builder().status(status).body(Body::empty()).expect("a response");
     if method != Method::POST {
         return status(405);
@@ -97,9 +102,10 @@ fn a_server_at_an_address_is_called_with_its_headers_and_they_stand_nowhere() {
 fn a_server_that_refuses_the_token_and_one_that_is_not_there_are_said_with_what_to_do() {
     let address = Address::start();
     let setting = address.setting("canary-wrong-token");
-    let mut place = Place::of(vec![says("ok")], |_| {
-        json!({ "web": setting, "gone": { "url": "http://127.0.0.1:9/mcp" } })
-    });
+    let mut place = Place::of(
+        vec![says("ok")],
+        |_| json!({ "web": setting, "gone": { "url": "http://127.0.0.1:9/mcp" } }),
+    );
     let refused = place.until("web", "failed");
     assert_eq!(
         refused["message"],

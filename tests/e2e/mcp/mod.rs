@@ -2,6 +2,7 @@
 //! starts which. The servers are `server.py`.
 
 mod agents;
+mod command_line;
 mod found;
 mod http;
 mod place;
