@@ -41,6 +41,8 @@ mod host;
 #[cfg(feature = "server")]
 mod http;
 #[cfg(feature = "server")]
+mod mcp;
+#[cfg(feature = "server")]
 mod process;
 #[cfg(feature = "server")]
 mod serve;

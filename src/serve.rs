@@ -38,7 +38,9 @@ use crate::front;
 use crate::front::acp::AcpServing;
 use crate::host::models::{HostTokens, Provider, Token};
 use crate::host::retrieval::Retrieval;
+use crate::mcp::{self, McpPool, PoolHandle};
 use crate::process;
+use crate::protocol::mcp::definitions;
 use crate::protocol::settings::{EngineKind, Settings};
 use crate::store::{SqliteJournal, resolve_state_dir};
 use crate::workspace::WorkspaceFiles;
@@ -207,21 +209,23 @@ pub(crate) fn the_loop(
     let runtime = runtime.clone();
     let (agent_reports, agent_runtime) = (engine_reports.clone(), runtime.clone());
     let (hide, agents_hide) = (redactor.clone(), redactor.clone());
-    App::new(Ports {
+    let pool = McpPool::new(runtime.clone(), process::this_program(), said);
+    let tool_servers = Arc::clone(&pool);
+    let app = App::new(Ports {
         open_journal: Box::new(open_journal),
         files: Box::new(workspace_files(inbox, &runtime)),
         models: Box::new(Endpoints::new(runtime.clone(), tokens(), key_variables())),
         open_engine: Box::new(move |settings| {
-            open_engine(settings, engine_reports, scopes_seen, runtime, hide)
+            open_engine(settings, engine_reports, scopes_seen, runtime, (hide, tool_servers))
         }),
         open_agents: Some(Box::new(move |settings| {
-            let setup = agents_setup(settings, agents_hide);
-            Box::new(AcpEngine::new(agent_reports, agent_runtime, settings, setup))
+            Box::new(agents(settings, (agent_reports, agent_runtime), agents_hide))
         })),
         ambient: Box::new(System),
         scopes,
         redactor,
-    })
+    });
+    app.with_mcp(Box::new(PoolHandle(pool)))
 }
 
 fn workspace_files(inbox: &Inbox, runtime: &Handle) -> WorkspaceFiles {
@@ -280,32 +284,37 @@ fn open_engine(
     reports: mpsc::Sender<EngineReport>,
     scopes: watch::Receiver<Arc<TurnScopes>>,
     runtime: Handle,
-    hide: Redactor,
+    (hide, tool_servers): (Redactor, Arc<McpPool>),
 ) -> Result<Box<dyn Engine>, CodedError> {
     match settings.engine.kind {
-        EngineKind::Embedded => Ok(Box::new(EmbeddedEngine::new(
-            reports,
-            scopes,
-            runtime,
-            tokens(),
-            || System.fresh_id(),
-            || System.now_ms(),
-        ))),
+        EngineKind::Embedded => {
+            let (fresh_id, now_ms) = (|| System.fresh_id(), || System.now_ms());
+            let engine = EmbeddedEngine::new(reports, scopes, runtime, tokens(), fresh_id, now_ms);
+            Ok(Box::new(engine.with_tool_servers(tool_servers)))
+        }
         EngineKind::Breadboard => {
             let token = said(ENV_API_TOKEN).map(Secret);
             let setup = breadboard::Setup::read(&settings.engine, token, said(ENV_API_URL).as_deref())?;
             Ok(Box::new(BreadboardEngine::new(reports, runtime, setup, || System.now_ms())))
         }
-        EngineKind::Acp => {
-            let setup = agents_setup(settings, hide);
-            Ok(Box::new(AcpEngine::new(reports, runtime, settings, setup)))
-        }
+        EngineKind::Acp => Ok(Box::new(agents(settings, (reports, runtime), hide))),
         EngineKind::Desktop => {
             let token = said(ENV_API_TOKEN).map(Secret);
             let setup = DesktopSetup::read(&settings.engine, token, said(ENV_API_URL).as_deref())?;
             Ok(Box::new(DesktopEngine::new(reports, runtime, setup, || System.now_ms())))
         }
     }
+}
+
+/// The agents, with the user's tool servers, which they start themselves.
+fn agents(
+    settings: &Settings,
+    (reports, runtime): (mpsc::Sender<EngineReport>, Handle),
+    mut hide: Redactor,
+) -> AcpEngine {
+    let (servers, secrets) = mcp::for_agents(definitions(&settings.mcp_servers), &said);
+    secrets.iter().for_each(|secret| hide.add(secret));
+    AcpEngine::new(reports, runtime, settings, agents_setup(settings, hide)).with_tool_servers(servers)
 }
 
 /// What agents need beside the settings: their logs lie in the state directory.

@@ -121,6 +121,20 @@ const ROOMS: &[Room] = &[
         ],
         never: NOT_THE_EDITOR,
     },
+    // Servers of tools: connections to them, for the loop and for the turns of the embedded agent; knows neither.
+    Room {
+        name: "mcp",
+        imports: &[
+            ("app", PORTS),
+            ("confined", ANY),
+            ("host", &["ports"]),
+            ("http", ANY),
+            ("process", ANY),
+            ("protocol", ANY),
+            ("domain", ANY),
+        ],
+        never: NOT_THE_EDITOR,
+    },
     Room { name: "process", imports: &[("domain", ANY)], never: NOT_THE_EDITOR },
     Room { name: "simulate", imports: &[("domain", &["dialect", "wire"])], never: NOT_THE_EDITOR },
     // They wire everything together.

@@ -727,6 +727,42 @@ fn requests() -> BTreeMap<&'static str, (Vec<Value>, Vec<Value>)> {
             ),
         ),
         (
+            "bb/mcp/list",
+            (
+                vec![json!({}), json!({"sessionId": "s"}), json!({"sessionId": null})],
+                vec![json!({"sessionId": 1})],
+            ),
+        ),
+        (
+            "bb/mcp/restart",
+            (
+                vec![json!({"server": "docs"}), json!({"server": "docs", "sessionId": "s"})],
+                vec![json!({}), json!({"server": null}), json!({"server": "docs", "sessionId": 1})],
+            ),
+        ),
+        (
+            "bb/mcp/set",
+            (
+                vec![
+                    json!({"sessionId": "s", "mcpServers": {}}),
+                    json!({"sessionId": "s", "mcpServers": {"docs": {"command": "docs", "args": ["-x"], "env": {"A": "b"}},
+                        "web": {"type": "http", "url": "https://h", "headers": {"A": "b"}, "disabled": true}}}),
+                ],
+                vec![
+                    json!({"sessionId": "s"}),
+                    json!({"mcpServers": {}}),
+                    json!({"sessionId": "s", "mcpServers": {"docs": {"command": 1}}}),
+                ],
+            ),
+        ),
+        (
+            "bb/mcp/allow",
+            (
+                vec![json!({"server": "docs", "digest": "sha256:0"})],
+                vec![json!({"server": "docs"}), json!({"digest": "sha256:0"})],
+            ),
+        ),
+        (
             "bb/setCredentials",
             (
                 vec![
@@ -1150,6 +1186,25 @@ fn results() -> Vec<(&'static str, Value, Value)> {
         ),
         ("bb/models/check", json!({"ok": false, "models": ["m"], "problem": "p"}), json!({"models": ["m"]})),
         ("bb/findFiles", json!({"paths": ["src/", "src/lib.rs"]}), json!({"paths": [{"path": "a"}]})),
+        (
+            "bb/mcp/list",
+            json!({"servers": [{"name": "docs", "source": "settings", "transport": "stdio", "definition": "docs -x",
+                "status": "ready", "tools": [{"name": "t", "title": "T", "description": "d"}],
+                "commands": [{"name": "docs:p", "description": "d", "hint": "who"}],
+                "resources": [{"mention": "docs:memo://1", "name": "n", "description": "d", "mimeType": "text/plain"}]}]}),
+            json!({"servers": [{"name": "docs", "source": "settings", "status": "fine"}]}),
+        ),
+        (
+            "bb/mcp/restart",
+            json!({"servers": [{"name": "docs", "source": "session", "status": "failed", "message": "m"}]}),
+            json!({"servers": [{"name": "docs", "status": "failed"}]}),
+        ),
+        ("bb/mcp/set", json!({"servers": []}), json!({})),
+        (
+            "bb/mcp/allow",
+            json!({"servers": [{"name": "docs", "source": "workspace", "status": "unasked", "digest": "sha256:0"}]}),
+            json!({"servers": [{"name": "docs", "source": "nobody", "status": "unasked"}]}),
+        ),
         ("bb/setCredentials", json!({}), json!([])),
         ("bb/tab/open", json!({"tabId": "t", "epoch": "e", "index": 0}), json!({"tabId": "t", "epoch": "e"})),
         (

@@ -1,6 +1,6 @@
 //! `bb/session/info`: what the agent of a session is and offers.
 //!
-//! Owns the fold of what agents tell of themselves: their events, which are in the journal, and their answers, which are kept in
+//! Of a session of our own engine it tells the prompts of tool servers. Owns the fold of what agents tell of themselves: their events, which are in the journal, and their answers, which are kept in
 //! the session's record with them. So the answer is whole after a restart and in another window. Never asks an agent.
 
 use std::borrow::Cow;
@@ -13,7 +13,7 @@ use super::record::{AgentSnapshot, Record};
 use super::state::App;
 use crate::domain::coded_error::CodedError;
 use crate::domain::dialect::Dialect;
-use crate::domain::dialect::acp::state::{AgentChange, is_standing};
+use crate::domain::dialect::acp::state::{AgentChange, AgentCommand, is_standing};
 use crate::domain::event::SessionEvent;
 use crate::domain::policy::redact::Redactor;
 use crate::protocol::agent::{AgentInfo, SessionInfoResult};
@@ -25,7 +25,10 @@ impl App {
         let record = &self.known(session_id)?.record;
         let Some((held, name)) = record.held.as_ref().and_then(|held| Some((held, held.agent.clone()?)))
         else {
-            return Ok(SessionInfoResult::default());
+            return Ok(SessionInfoResult {
+                commands: self.served_commands(session_id),
+                ..SessionInfoResult::default()
+            });
         };
         let AgentSnapshot { state, process: kept } = held.snapshot.as_deref().cloned().unwrap_or_default();
         // Another window has the process; one of a window that is gone is gone with it.
@@ -44,6 +47,13 @@ impl App {
             auth_methods: hello.auth_methods,
         };
         Ok(SessionInfoResult::of(agent, capabilities, state))
+    }
+
+    /// Prompts of tool servers, as commands of a session of our own engine.
+    pub(super) fn served_commands(&self, session_id: &str) -> Option<Vec<AgentCommand>> {
+        let servers = self.mcp.as_ref()?.standing(Some(session_id));
+        let commands: Vec<AgentCommand> = servers.into_iter().flat_map(|server| server.commands).collect();
+        (!commands.is_empty()).then_some(commands)
     }
 
     /// The process of an agent began, greeted or ended.

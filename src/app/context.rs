@@ -11,16 +11,20 @@ use serde_json::{Map, Value, json};
 use super::client::ClientId;
 use super::editor_asks::PendingAsk;
 use super::inbox::{Answer, Reply};
-use super::ports::{ContextDone, ContextFor, ContextJob, FileJob, SessionHome, TurnBegun};
+use super::ports::{
+    ContextDone, ContextFor, ContextJob, FileJob, McpFetched, McpWanted, SessionHome, TurnBegun,
+};
 use super::prompter::Prompter;
 use super::state::App;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::context::budget::{CONTEXT_BYTES, fit};
 use crate::domain::context::choice::{ContextChoice, EditorTells, WantedContext, wanted};
 use crate::domain::context::item::{ContextKind, PromptContext};
+use crate::domain::context::mention::PromptMention;
 use crate::domain::context::shape::UserContext;
 use crate::domain::edits::overlay::PositionEncoding;
 use crate::domain::event::{LocalKind, NormalizedEvent};
+use crate::domain::mcp::{PromptCall, prompt_call, prompt_named};
 use crate::protocol::context::{
     CONTEXT_PROVIDE, ContextPreviewParams, ContextPreviewResult, ContextProvideParams,
 };
@@ -65,7 +69,39 @@ impl App {
             .and_then(|session_id| self.known(session_id).ok())
             .and_then(|session| session.record.held.as_ref()?.snapshot.as_deref());
         let commands = state.and_then(|snapshot| snapshot.state.commands.as_deref()).unwrap_or_default();
-        wanted(text, choice, editor, |name| commands.iter().any(|command| command.name == name))
+        let found = wanted(text, choice, editor, |name| commands.iter().any(|command| command.name == name));
+        match self.served_prompt(session_id, text) {
+            Some(call) => Some(WantedContext { served: Some(call), ..found.unwrap_or_default() }),
+            None => found,
+        }
+    }
+
+    /// The prompt of a tool server that a text begins with.
+    fn served_prompt(&self, session_id: Option<&str>, text: &str) -> Option<PromptCall> {
+        let mcp = self.mcp.as_ref()?;
+        let (server, prompt) = prompt_named(text)?;
+        prompt_call(text, &mcp.prompt(session_id, server, prompt)?)
+    }
+
+    /// Asks tool servers for what a prompt names there.
+    fn ask_servers(
+        &self,
+        by: Prompter,
+        wanted: &WantedContext,
+        purpose: &ContextFor,
+    ) -> Option<Answer<Vec<McpFetched>>> {
+        // A preview shows what there is; nobody is to wait for it.
+        let ContextFor::Turn { session_id, .. } = purpose else { return None };
+        let named = wanted.mentions.iter().filter_map(|mention| match mention {
+            PromptMention::Resource { server, uri } => {
+                Some(McpWanted::Resource { server: server.clone(), uri: uri.clone() })
+            }
+            PromptMention::Path { .. } | PromptMention::Symbol(_) | PromptMention::Kind(_) => None,
+        });
+        let called = wanted.served.clone().map(McpWanted::Prompt);
+        let wants: Vec<McpWanted> = named.chain(called).collect();
+        let mcp = self.mcp.as_ref().filter(|_| !wants.is_empty() && self.trusts(by))?;
+        Some(mcp.fetch(session_id, wants))
     }
 
     /// The client that prompts, and whether it answers for what is in front of its user.
@@ -100,7 +136,8 @@ impl App {
             .and_then(|client| self.clients.get(client))
             .map_or_else(PositionEncoding::default, |client| client.encoding);
         let lists = Arc::clone(&self.settings.standing.files);
-        let job = ContextJob { wanted, encoding, trusted: self.trusts(by), lists, editor, purpose };
+        let served = self.ask_servers(by, &wanted, &purpose);
+        let job = ContextJob { wanted, encoding, trusted: self.trusts(by), lists, editor, served, purpose };
         let buffers = self.clients.buffers(client);
         self.files.submit(FileJob::Context(Box::new(job)), buffers);
     }
@@ -153,12 +190,18 @@ impl App {
         if self.known(session_id).ok().and_then(|session| session.record.turn.open()) != Some(turn) {
             return;
         }
+        if let Some(why) = context.failure {
+            return self.turn_over(session_id, turn, Some(why.into()), false);
+        }
         self.context_was_told(session_id, (turn, &begun.prompt.message_id), wanted, &context);
         let now = self.ambient.now_ms();
         let mut payload = Map::new();
         payload.insert("messageId".to_owned(), begun.prompt.message_id.clone().into());
         if let Some(command) = context.command {
             payload.insert("command".to_owned(), command.slashed().into());
+        }
+        if let Some(served) = &context.served {
+            payload.insert("served".to_owned(), served.as_str().into());
         }
         payload.insert("items".to_owned(), json!(context.items));
         payload.insert("notes".to_owned(), json!(context.notes));
@@ -182,7 +225,9 @@ impl App {
 
     /// Without secrets, without what the user took away, and within the budget.
     fn fitted(&self, wanted: &WantedContext, found: PromptContext) -> PromptContext {
-        let PromptContext { items, mut notes, shape, .. } = without_secrets(self, found);
+        let mut found = without_secrets(self, found);
+        let (served, failure) = (found.served.take(), found.failure.take());
+        let PromptContext { items, mut notes, shape, .. } = found;
         let items: Vec<_> = items.into_iter().filter(|item| wanted.choice.takes(item)).collect();
         let (items, left_out) = fit(items, CONTEXT_BYTES);
         notes.extend(left_out);
@@ -204,7 +249,7 @@ impl App {
         if !has(ContextKind::Git) {
             shape.git_context = None;
         }
-        PromptContext { command: wanted.command, items, notes, shape }
+        PromptContext { command: wanted.command, items, notes, shape, served, failure }
     }
 }
 

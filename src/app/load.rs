@@ -6,7 +6,7 @@ use super::client::{Client, ClientId};
 use super::inbox::StartUp;
 use super::leases::digest;
 use super::live::Live;
-use super::on_request::journal_failed;
+use super::on_request::{journal_failed, secrets_of_servers};
 use super::ports::{EngineCall, Secret};
 use super::record::{Record, Settler};
 use super::state::{App, Batching, Session, Unopened, Workspace};
@@ -30,12 +30,8 @@ impl App {
     /// `initialize`: of the first client, which opens the workspace, or of one that joins it.
     pub(super) fn start_up(&mut self, id: ClientId, start: StartUp) {
         // First of all: whatever is written or said from here on may quote them.
-        for secret in start.secrets.iter() {
-            self.redactor.add(secret);
-            let hidden = Secret(secret.to_owned());
-            self.clients.iter().for_each(|(_, client)| client.outbox.hide(&hidden));
-        }
-        self.files.hide(&self.redactor);
+        let of_flags = secrets_of_servers(&start.overrides.mcp_servers);
+        self.hide(start.secrets.iter().chain(of_flags.iter()).map(|secret| Secret(secret.to_owned())));
         let Some(client) = self.clients.get_mut(id) else { return };
         client.encoding = start.encoding;
         client.can(start.editor);
@@ -54,6 +50,7 @@ impl App {
             for engine in self.engines() {
                 engine.call(EngineCall::SetTrust { trusted: true });
             }
+            self.allow_mcp(true);
         }
     }
 
@@ -91,6 +88,7 @@ impl App {
             engine.call(EngineCall::SetFolders(self.workspace.folders.clone()));
             engine.call(EngineCall::SetTrust { trusted: self.settings.workspace_trusted });
         }
+        self.begin_mcp();
         self.tell_model();
         self.read_sessions();
     }

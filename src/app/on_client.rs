@@ -54,6 +54,7 @@ impl App {
         for engine in self.engines() {
             engine.call(EngineCall::SetTrust { trusted: anyone });
         }
+        self.allow_mcp(anyone);
         if !trusted && anyone {
             self.end_agents_turns_of(id);
         }

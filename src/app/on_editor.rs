@@ -100,6 +100,9 @@ impl App {
         for engine in self.engines() {
             engine.call(EngineCall::SetFolders(self.workspace.folders.clone()));
         }
+        if let Some(mcp) = &self.mcp {
+            mcp.set_folders(&self.workspace.folders);
+        }
     }
 
     fn on_document(&mut self, id: ClientId, event: DocumentEvent) {

@@ -202,6 +202,16 @@ impl App {
                 reply.of::<methods::ModelsProviders>().answer(self.models_providers());
             }
             Request::ModelsCheck(params) => self.models_check(params, reply.of::<methods::ModelsCheck>()),
+            Request::McpList(params) => {
+                self.mcp_list(params.session_id.as_deref(), reply.of::<methods::McpList>());
+            }
+            Request::McpRestart(params) => {
+                self.mcp_restart(client, &params, reply.of::<methods::McpRestart>());
+            }
+            Request::McpSet(params) => self.mcp_set(client, params, reply.of::<methods::McpSet>()),
+            Request::McpAllow(params) => {
+                self.mcp_allow(client, &params, reply.of::<methods::McpAllow>());
+            }
             Request::SetCredentials(params) => {
                 reply.of::<methods::SetCredentials>().settle(self.set_credentials(params))
             }

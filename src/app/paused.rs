@@ -240,6 +240,7 @@ fn doing(effect: &EffectAsked) -> String {
             let more = if said.len() < command.len() { "…" } else { "" };
             format!("run `{said}{more}`")
         }
+        EffectAsked::Tool { name, .. } => format!("call `{name}`"),
     }
 }
 

@@ -49,12 +49,14 @@ impl App {
         };
         let judgement = match &subject.action {
             Action::Question { .. } => return None,
-            Action::Tool { name, input } => {
+            Action::Tool { name, server, input } => {
                 let base = self.base_of(session_id, root_name).unwrap_or_default();
                 let files = input.as_ref().map_or_else(Vec::new, |input| named_files(input, &base, &places));
                 let standing = &self.settings.standing;
-                let told =
-                    standing.verdict_on_files(&files).unwrap_or_else(|| standing.verdict_on_tool(name));
+                let whole = server.as_ref().map(|server| format!("{server}/{name}"));
+                let told = standing
+                    .verdict_on_files(&files)
+                    .unwrap_or_else(|| standing.verdict_on_tool(whole.as_ref().unwrap_or(name)));
                 return Some(StandingVerdict { told: self.shown_verdict(told), is_guarded: false });
             }
             Action::Command { command, cwd, env } => {

@@ -16,7 +16,8 @@ use super::leases::Leases;
 use super::live::Live;
 use super::plain::KnownPaths;
 use super::ports::{
-    AgentProcess, Ambient, Connectivity, Engine, Files, Journal, ModelEndpoints, OpenJournal, TurnScopes,
+    AgentProcess, Ambient, Connectivity, Engine, Files, Journal, McpServers, ModelEndpoints, OpenJournal,
+    TurnScopes,
 };
 use super::record::Record;
 use super::retention::Retention;
@@ -127,6 +128,8 @@ pub struct App {
     pub(super) journal: Option<Box<dyn Journal>>,
     pub(super) engine: Result<Box<dyn Engine>, CodedError>,
     pub(super) agents: AgentEngines,
+    /// Servers of tools, where there can be any.
+    pub(super) mcp: Option<Box<dyn McpServers>>,
     /// Whether the engine answers; `None` for one that needs no connection.
     pub(super) connectivity: Option<Connectivity>,
     /// What this window knows of leases.
@@ -178,6 +181,7 @@ impl App {
             journal: None,
             engine: Err(CodedError::internal()),
             agents: AgentEngines::default(),
+            mcp: None,
             connectivity: None,
             leases: Leases::default(),
             batching: Batching { set: settings.delivery, in_force: settings.delivery },
@@ -200,6 +204,12 @@ impl App {
             gathering: BTreeMap::new(),
             paths: KnownPaths::default(),
         }
+    }
+
+    /// The same loop, with servers of tools.
+    pub(crate) fn with_mcp(mut self, servers: Box<dyn McpServers>) -> Self {
+        self.mcp = Some(servers);
+        self
     }
 
     /// Microseconds since the loop began: the clock of the batchers.

@@ -152,6 +152,10 @@ impl App {
             | Request::ModelsSet(_)
             | Request::ModelsProviders(_)
             | Request::ModelsCheck(_)
+            | Request::McpList(_)
+            | Request::McpRestart(_)
+            | Request::McpSet(_)
+            | Request::McpAllow(_)
             | Request::SetCredentials(_) => None,
         }
     }

@@ -12,6 +12,7 @@ use clap::{Args, Parser, Subcommand};
 use super::command_line::words;
 use super::desktop_options::DesktopOptions;
 pub(crate) use super::desktop_options::{ServeOptions, Serving};
+use super::mcp_args::McpArgs;
 use super::standing_args::StandingArgs;
 use super::variables::ENV_API_URL;
 use crate::protocol::settings::{EngineKind, EngineSetting, ModelSetting, Overrides};
@@ -115,6 +116,9 @@ pub(crate) struct ServerArgs {
     /// What needs no question, and where commands run.
     #[command(flatten)]
     pub standing: StandingArgs,
+    /// Servers of tools.
+    #[command(flatten)]
+    pub mcp: McpArgs,
 }
 
 /// Reads the path of a configuration. An empty one would be the engine's default in silence.
@@ -402,6 +406,7 @@ pub(crate) fn overrides(args: &ServerArgs, env: impl Fn(&str) -> Option<String>)
     });
     Overrides {
         engine,
+        mcp_servers: args.mcp.servers(),
         model,
         workspace_trusted: args.trust.then_some(true),
         state_dir: args.state_dir.clone(),
@@ -425,7 +430,7 @@ pub(crate) fn forwarded(args: &ServerArgs) -> Vec<String> {
     // `--flag=value` in one word, so that a value that begins with a dash stays a value.
     let stated =
         pairs.iter().filter_map(|(flag, value)| value.as_ref().map(|value| format!("{flag}={value}")));
-    stated.chain(args.standing.forwarded()).collect()
+    stated.chain(args.standing.forwarded()).chain(args.mcp.forwarded()).collect()
 }
 
 #[cfg(test)]

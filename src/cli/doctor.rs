@@ -15,6 +15,7 @@ use super::engine_advice::advice;
 use super::exit::Exit;
 use super::handshake::{END, hello, initialize, start};
 use super::knowledge::{Knowledge, KnownAgent, KnownAgents};
+use super::mcp_check::tool_servers;
 use super::origin_check::{engine_origin, model};
 use super::proxy::Proxies;
 use super::session_trial::{SessionTrial, session, trial};
@@ -78,7 +79,7 @@ fn examine(
         workspace.as_deref().unwrap_or(Path::new("/")),
     );
     let missing = agents.chosen.as_ref().and_then(missing);
-    let visit = visit(args, workspace.as_deref(), missing.is_none(), terminal);
+    let mut visit = visit(args, workspace.as_deref(), missing.is_none(), terminal);
     let after = state_dir.as_deref().map(look).unwrap_or_default();
     match &visit.met {
         Ok(met) => {
@@ -95,6 +96,7 @@ fn examine(
     if let Ok(met) = &visit.met {
         checks.push(trust(met.hello.workspace_trusted, met.hello.engine.kind));
     }
+    checks.extend(visit.client.as_mut().map(tool_servers).unwrap_or_default());
     checks.push(match folder {
         Ok(path) => Check::ok("workspace", path.display().to_string()),
         Err(why) => Check::fail("workspace", why, "give a folder that you may read with --workspace"),

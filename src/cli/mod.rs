@@ -21,6 +21,8 @@ mod handshake;
 mod interrupt;
 mod knowledge;
 mod logs;
+mod mcp_args;
+mod mcp_check;
 mod origin_check;
 mod own_words;
 mod policy;

@@ -20,6 +20,7 @@ pub(crate) mod event;
 pub(crate) mod fact;
 mod fingerprint;
 mod json_size;
+pub(crate) mod mcp;
 pub(crate) mod payload;
 pub(crate) mod policy;
 pub(crate) mod remedy;

@@ -130,6 +130,17 @@ fn read_options(value: &Value) -> (InitializationOptions, Vec<String>) {
             })
             .collect()
     });
+    let mcp_servers =
+        one::<Map<String, Value>>(given, "mcpServers", "mcpServers", &mut warnings).map(|servers| {
+            let names: Vec<String> = servers.keys().cloned().collect();
+            names
+                .into_iter()
+                .filter_map(|name| {
+                    let server = one(&servers, &name, &format!("mcpServers.{name}"), &mut warnings)?;
+                    Some((name, server))
+                })
+                .collect()
+        });
     let delivery = one::<Map<String, Value>>(given, "delivery", "delivery", &mut warnings).map(|delivery| {
         DeliverySetting {
             max_latency_ms: one(&delivery, "maxLatencyMs", "delivery.maxLatencyMs", &mut warnings),
@@ -186,6 +197,7 @@ fn read_options(value: &Value) -> (InitializationOptions, Vec<String>) {
     let options = InitializationOptions {
         engine: one(given, "engine", "engine", &mut warnings),
         agents,
+        mcp_servers,
         model: one(given, "model", "model", &mut warnings),
         workspace_trusted: one(given, "workspaceTrusted", "workspaceTrusted", &mut warnings),
         state_dir: one(given, "stateDir", "stateDir", &mut warnings),

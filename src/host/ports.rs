@@ -8,6 +8,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use serde_json::{Map, Value};
+
 use crate::domain::approval::MadeEdit;
 use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::domain::edits::overlay::Overlay;
@@ -100,6 +102,83 @@ pub(crate) struct Ran {
     pub stderr: String,
 }
 
+/// A tool of a server.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ServedTool {
+    /// What the model calls it.
+    pub name: String,
+    /// Name of the server.
+    pub server: String,
+    /// Its name at the server.
+    pub tool: String,
+    /// What it does, as the server says.
+    pub description: String,
+    /// JSON schema of its arguments.
+    pub parameters: Value,
+    /// What tells it and its server from others of the same names; a rule holds for this only.
+    pub digest: String,
+}
+
+/// What a turn may call.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct ServedTools {
+    /// The tools.
+    pub tools: Vec<ServedTool>,
+    /// Why there are not more, one sentence each, of what this session has not been told yet.
+    pub notes: Vec<String>,
+}
+
+/// What a tool gave back.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct ServedAnswer {
+    /// Whether the server says that it failed.
+    pub is_error: bool,
+    /// Its texts, and a line for each piece that is none.
+    pub text: String,
+    /// Its images.
+    pub images: Vec<ServedImage>,
+}
+
+/// An image that a tool gave back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ServedImage {
+    /// MIME type.
+    pub mime: String,
+    /// The image, in base64.
+    pub data: String,
+}
+
+/// The user's servers of tools, for one turn.
+pub(crate) trait ToolServers: Send + Sync {
+    /// The tools; waits a while for servers that start.
+    fn tools(&self) -> PortFuture<'_, ServedTools>;
+    /// The tool that a model calls so, as it is now.
+    fn tool(&self, name: &str) -> Option<ServedTool>;
+    /// Calls a tool. Dropped, it tells the server that nobody waits any more.
+    fn call(
+        &self,
+        tool: ServedTool,
+        arguments: Map<String, Value>,
+    ) -> PortFuture<'_, Result<ServedAnswer, PortError>>;
+    /// Tells the user of this turn something about them.
+    fn note(&self, sentence: String) -> PortFuture<'_, ()>;
+}
+
+/// The same for the turns of all sessions. A session has the servers of the settings and its own.
+pub(crate) trait SharedToolServers: Send + Sync {
+    /// The tools of a session.
+    fn tools(&self, session_id: &str) -> PortFuture<'_, ServedTools>;
+    /// The tool that a model calls so in a session.
+    fn tool(&self, session_id: &str, name: &str) -> Option<ServedTool>;
+    /// Calls a tool for a session.
+    fn call(
+        &self,
+        session_id: &str,
+        tool: ServedTool,
+        arguments: Map<String, Value>,
+    ) -> PortFuture<'_, Result<ServedAnswer, PortError>>;
+}
+
 /// What the agent may do to the world during one turn.
 pub(crate) trait TurnPort: Send + Sync {
     /// The workspace as it is now.
@@ -137,6 +216,10 @@ pub(crate) trait TurnPort: Send + Sync {
     ) -> PortFuture<'_, Result<Ran, PortError>>;
     /// What changed of the context of the prompt since it was told last, as text; empty: nothing.
     fn context_update(&self) -> PortFuture<'_, String>;
+    /// The user's servers of tools, as far as this turn may use them; `None`: there are none.
+    fn tool_servers(&self) -> Option<&dyn ToolServers> {
+        None
+    }
     /// A fresh id.
     fn fresh_id(&self) -> String;
     /// Resolves when the user stopped the turn.

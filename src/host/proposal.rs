@@ -269,6 +269,7 @@ async fn ask_about(
             args,
             risk_level: RiskLevel::Medium,
             call_id: voice.call_id(),
+            served_by: None,
         })
         .await;
     let answer = port.answer(&request_id).await;

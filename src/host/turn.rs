@@ -100,7 +100,9 @@ struct CallsUnderWay {
 
 async fn converse(voice: &mut TurnOutput<'_>, model: &ModelInUse, request: &TurnRequest) -> ReplyEnd {
     let view = voice.port().workspace();
-    let mut conversation = Conversation::new(&rules(&view), &tools::offered(view.trusted));
+    let (mut rules, mut offered) = (rules(&view), tools::offered(view.trusted));
+    tools::served_tools(voice, &view, &mut rules, &mut offered).await;
+    let mut conversation = Conversation::new(&rules, &offered);
     for (asked, answered) in &request.history {
         conversation.user(asked);
         if !answered.is_empty() {

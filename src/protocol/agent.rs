@@ -39,7 +39,7 @@ pub(crate) struct SessionInfoResult {
     /// Models, as older agents name them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub models: Option<SessionModels>,
-    /// Commands that a prompt may begin with.
+    /// Commands that a prompt may begin with: the agent's, or, in a session of our own engine, the prompts of tool servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commands: Option<Vec<AgentCommand>>,
     /// What was used.

@@ -13,6 +13,7 @@ use super::context::{CONTEXT_PROVIDE, ContextPreviewParams, ContextPreviewResult
 use super::create_spec::*;
 use super::editor_request::{DocumentSaveParams, DocumentSaveResult};
 use super::envelope::{RpcReq, RpcRes};
+use super::mcp::{McpAllowParams, McpListParams, McpListResult, McpRestartParams, McpSetParams};
 use super::notification::{ConnectionParams, EventsParams, StateParams, ViewParams};
 use super::patch::{
     PatchDecideParams, PatchFilesResult, PatchGetParams, PatchGetResult, PatchListParams, PatchListResult,
@@ -252,6 +253,14 @@ requests! {
         [];
     ModelsCheck, "bb/models/check", ModelsCheckParams => ModelsCheckResult, "Asks an endpoint for its models, before it is chosen.",
         [];
+    McpList, "bb/mcp/list", McpListParams => McpListResult, "Lists the servers of tools, how each stands, and what it offers.",
+        [];
+    McpRestart, "bb/mcp/restart", McpRestartParams => McpListResult, "Ends a server of tools and starts it anew.",
+        [NAMED, TRUST];
+    McpSet, "bb/mcp/set", McpSetParams => McpListResult, "Gives a session servers of tools of its own, in memory only.",
+        [SESSION, TRUST];
+    McpAllow, "bb/mcp/allow", McpAllowParams => McpListResult, "Allows a server of tools that a file of the workspace names, as it was shown.",
+        [NAMED, TRUST, SESSION];
     SetCredentials, "bb/setCredentials", SetCredentialsParams => Empty, "Hands over a token, which then never leaves the server.",
         [ENGINE];
 }

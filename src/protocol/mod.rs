@@ -12,6 +12,7 @@ pub(crate) mod document;
 pub(crate) mod editor_request;
 pub(crate) mod envelope;
 pub(crate) mod error;
+pub(crate) mod mcp;
 pub(crate) mod method;
 pub(crate) mod notification;
 pub(crate) mod patch;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::mcp::McpServerSetting;
 use super::standing::{ApprovalsSetting, CommandBounds, CommandsSetting, StandingOverrides};
 use crate::domain::dialect::Dialect;
 use crate::domain::policy::settings_secrets::SecretValues;
@@ -22,6 +23,9 @@ pub struct InitializationOptions {
     /// Agents by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agents: Option<BTreeMap<String, AgentSetting>>,
+    /// Servers of tools, resources and prompts (Model Context Protocol) by name; used by the embedded engine, and given to agents.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mcp_servers: Option<BTreeMap<String, McpServerSetting>>,
     /// The model of the embedded engine. Default: none, which answers by retrieval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelSetting>,
@@ -219,6 +223,8 @@ pub struct Settings {
     pub engine: EngineSetting,
     /// Agents by name.
     pub agents: BTreeMap<String, AgentSetting>,
+    /// Servers of tools by name.
+    pub mcp_servers: BTreeMap<String, McpServerSetting>,
     /// The model of the embedded engine.
     pub model: Option<ModelSetting>,
     /// Trust at start.
@@ -281,6 +287,8 @@ impl Delivery {
 pub struct Overrides {
     /// `--engine`, or `breadboard` from `BREADBOARD_API_URL`.
     pub engine: Option<EngineSetting>,
+    /// `--mcp`, `--mcp-config`: beside those of the options, and in place of one of the same name.
+    pub mcp_servers: BTreeMap<String, McpServerSetting>,
     /// `--model`, `--model-url`.
     pub model: Option<ModelSetting>,
     /// `--trust`.
@@ -315,6 +323,11 @@ impl Settings {
                 (strong, weak) => strong.or(weak).unwrap_or(embedded),
             },
             agents: options.agents.unwrap_or_default(),
+            mcp_servers: {
+                let mut servers = options.mcp_servers.unwrap_or_default();
+                servers.extend(overrides.mcp_servers.clone());
+                servers
+            },
             model: overrides.model.clone().or(options.model),
             workspace_trusted: overrides.workspace_trusted.or(options.workspace_trusted).unwrap_or(false),
             state_dir: overrides.state_dir.clone().or(options.state_dir),
@@ -380,6 +393,7 @@ mod tests {
         let hostile = json!({
             "engine": { "kind": "acp", "command": "sh", "args": ["-c", "id"], "url": "https://evil.example" },
             "agents": { "evil": { "command": "sh" } },
+            "mcpServers": { "evil": { "command": "sh" } },
             "model": { "name": "evil", "url": "https://evil.example" },
             "workspaceTrusted": true,
             "stateDir": "/tmp/evil",

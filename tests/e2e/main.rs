@@ -56,6 +56,8 @@ mod hunk_files;
 mod hunks;
 mod known_agents;
 mod lsp_edge;
+#[cfg(unix)]
+mod mcp;
 mod model;
 mod paused_turns;
 mod plain;

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs breadboard-ls against real clients: Microsoft's protocol library on Node, Neovim, pytest-lsp, Emacs, and acpx, whose agent it is.
+# Runs breadboard-ls against real clients: Microsoft's protocol library on Node, Neovim, pytest-lsp, Emacs, and acpx, whose agent it is;
+# and behind it real servers of the Model Context Protocol.
 #
-#   BB_SERVER=target/release/breadboard-ls tests/peers/run.sh [node] [nvim] [pytest] [emacs] [acpx]
+#   BB_SERVER=target/release/breadboard-ls tests/peers/run.sh [node] [nvim] [pytest] [emacs] [acpx] [mcp]
 #
 # What a peer needs is installed into ${BREADBOARD_CACHE:-$HOME/.cache/breadboard-ls-peers}, never into the checkout.
 # As root on Debian it installs the editors that are missing. The last line reads `N passed, N failed[, N skipped]`.
@@ -136,6 +137,30 @@ run_acpx() {
   PATH=$(node_for_acpx):$PATH ACPX=$cache/acpx/node_modules/.bin/acpx timeout --kill-after=5 "$limit" "$here/acpx/scenario.sh"
 }
 
+# Real servers of tools, from npm and from PyPI.
+prepare_mcp() {
+  command -v python3 >/dev/null || { echo "python3 is not installed"; return 1; }
+  command -v node >/dev/null && command -v npm >/dev/null || { echo "node and npm (18.13 or newer) are not installed"; return 1; }
+  mkdir -p "$cache/mcp"
+  cp "$here/node/.npmrc" "$cache/mcp/"
+  if ! cmp -s "$here/mcp/package.json" "$cache/mcp/.installed"; then
+    cp "$here/mcp/package.json" "$cache/mcp/package.json"
+    (cd "$cache/mcp" && npm install --ignore-scripts --loglevel=error) || { echo "npm install failed"; return 1; }
+    cp "$here/mcp/package.json" "$cache/mcp/.installed"
+  fi
+  if ! cmp -s "$here/mcp/requirements.txt" "$cache/mcp-venv/.installed"; then
+    rm -rf "$cache/mcp-venv"
+    python3 -m venv "$cache/mcp-venv" >/dev/null 2>&1 || { echo "python3 cannot make a virtual environment (Debian: python3-venv)"; return 1; }
+    "$cache/mcp-venv/bin/pip" install --quiet --requirement "$here/mcp/requirements.txt" || { echo "pip install failed"; return 1; }
+    cp "$here/mcp/requirements.txt" "$cache/mcp-venv/.installed"
+  fi
+}
+
+run_mcp() {
+  NODE_SERVERS=$cache/mcp/node_modules/.bin PYTHON=$cache/mcp-venv/bin/python \
+    timeout --kill-after=5 "$limit" python3 -B "$here/mcp/scenario.py"
+}
+
 run_peer() {
   local peer=$1 why begun=$SECONDS
   echo "--- $peer"
@@ -158,11 +183,11 @@ run_peer() {
 }
 
 peers=("$@")
-((${#peers[@]})) || peers=(node nvim pytest emacs acpx)
+((${#peers[@]})) || peers=(node nvim pytest emacs acpx mcp)
 for peer in "${peers[@]}"; do
   case $peer in
-    node | nvim | pytest | emacs | acpx) run_peer "$peer" ;;
-    *) echo "there is no peer '$peer'; there are node, nvim, pytest, emacs and acpx" >&2; exit 2 ;;
+    node | nvim | pytest | emacs | acpx | mcp) run_peer "$peer" ;;
+    *) echo "there is no peer '$peer'; there are node, nvim, pytest, emacs, acpx and mcp" >&2; exit 2 ;;
   esac
 done
 

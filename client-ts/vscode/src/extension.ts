@@ -17,6 +17,7 @@ import { CommitWriter } from "./host/commit_message";
 import { Credentials } from "./host/credentials";
 import { DIFF_SCHEME, DiffDocuments, showDiff } from "./host/diffs";
 import { EditorNatives } from "./host/editor_natives";
+import { showMcpServers } from "./host/mcp_servers";
 import { Remembered } from "./host/remembered";
 import { ReviewDesk } from "./host/review_desk";
 import { ReviewEditors } from "./host/review_editors";
@@ -328,6 +329,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
           ]),
       { label: "$(account) Choose who answers", command: "breadboard.setup" },
       { label: "$(shield) Choose what is done without asking", command: "breadboard.approvals" },
+      { label: "$(plug) MCP servers", command: "breadboard.mcpServers" },
       { label: "$(settings-gear) Settings", command: "breadboard.openSettings" },
       { label: "$(key) Set engine token", command: "breadboard.setEngineToken" },
       { label: "$(key) Set model token", command: "breadboard.setModelToken" },
@@ -380,6 +382,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     "breadboard.stop": stop,
     "breadboard.showRequest": () => showRequest(),
     "breadboard.approvals": () => chooseApprovals(ask),
+    "breadboard.mcpServers": () => showMcpServers(ask),
     "breadboard.menu": menu,
     "breadboard.diffWithHead": diffWithHead,
     "breadboard.setEngineToken": () => askForToken("engine", server),

@@ -10,6 +10,7 @@ mod diffs;
 mod downloads;
 mod files;
 mod history;
+mod mcp;
 mod models;
 mod patches;
 mod permissions;
@@ -21,6 +22,7 @@ mod shown_patch;
 mod turns;
 
 pub(in crate::app) use approvals::Settling;
+pub(in crate::app) use mcp::secrets_of_servers;
 pub(in crate::app) use prompts::turn_end;
 pub(in crate::app) use queue::shown as shown_queue;
 pub(in crate::app) use sessions::{held_elsewhere, journal_failed};

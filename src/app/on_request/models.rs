@@ -96,11 +96,7 @@ impl App {
             )
         })?;
         let token = token.map(|token| Secret(token.to_owned()));
-        if let Some(token) = &token {
-            self.redactor.add(&token.0);
-            self.clients.iter().for_each(|(_, client)| client.outbox.hide(token));
-            self.files.hide(&self.redactor);
-        }
+        self.hide(token.iter().cloned());
         Ok(token)
     }
 

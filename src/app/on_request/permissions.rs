@@ -162,6 +162,7 @@ impl App {
                 .set_rule(&workspace, rule_id, None)
                 .map_err(|error| super::journal_failed(&error))?;
             self.rules.remove(at);
+            self.tell_allowed_servers();
             return Ok(done);
         }
         let of = |(session_id, session): (&String, &crate::app::state::Session)| {
@@ -224,6 +225,7 @@ impl App {
             self.journal.as_mut().and_then(|journal| journal.rules(&workspace).ok()).unwrap_or_default();
         // One that cannot be read, or is of no folder, allows nothing.
         self.rules = rows.iter().filter_map(|row| serde_json::from_slice(row).ok()).collect();
+        self.tell_allowed_servers();
     }
 }
 

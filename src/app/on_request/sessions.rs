@@ -297,6 +297,9 @@ impl App {
         self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::Delete);
         self.end_progress(session_id);
         self.call_engine(session_id, EngineCall::Forget { session_id: session_id.to_owned() });
+        if let Some(mcp) = &self.mcp {
+            mcp.forget(session_id);
+        }
         self.flush(session_id);
         self.journal()?.delete_session(session_id).map_err(|error| journal_failed(&error))?;
         self.leases.ours.remove(session_id);

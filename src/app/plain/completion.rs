@@ -1,5 +1,5 @@
-//! Words in a chat document: commands of the engine behind `/`, files and definitions of the workspace behind `@`; and the same files
-//! for a client that asks for them by a part of their path.
+//! Words in a chat document: commands of the engine and of tool servers behind `/`; files and definitions of the workspace, and resources
+//! of tool servers, behind `@`; and the same files for a client that asks for them by a part of their path.
 //!
 //! Owns the list of paths that is kept between keystrokes. What a mention means to a prompt is not decided here.
 
@@ -157,7 +157,9 @@ impl App {
                 .filter(|_| session.record.engine == self.settings.engine.kind)?;
             held.snapshot.as_ref()?.state.commands.as_ref()
         });
-        let commands = told.into_iter().flatten().filter(|command| command.name.starts_with(typed));
+        let served = self.served_commands(of_chat.unwrap_or_default()).unwrap_or_default();
+        let told = told.into_iter().flatten().chain(&served);
+        let commands = told.filter(|command| command.name.starts_with(typed));
         let words = commands.take(MOST).map(|command| WordOffered {
             word: format!("/{}", command.name),
             range,
@@ -166,6 +168,21 @@ impl App {
             typed: format!("/{typed}"),
         });
         words.collect()
+    }
+
+    /// Resources of tool servers, named as in a prompt.
+    fn resources_offered(&self, typed: &str, range: (Position, Position)) -> Vec<WordOffered> {
+        let servers = self.mcp.as_ref().map(|mcp| mcp.standing(None)).unwrap_or_default();
+        let resources = servers.into_iter().flat_map(|server| server.resources);
+        let fitting = resources.filter(|resource| resource.mention.starts_with(typed)).take(MOST);
+        let offered = fitting.map(|resource| WordOffered {
+            word: format!("@{}", resource.mention),
+            range,
+            detail: Some(resource.name),
+            kind: WordKind::File,
+            typed: format!("@{typed}"),
+        });
+        offered.collect()
     }
 
     /// Answers `bb/findFiles`.
@@ -211,7 +228,8 @@ impl App {
     fn answer_from(&mut self, paths: &[String], waits: WaitsForPaths) {
         match waits {
             WaitsForPaths::Words { typed, range, reply } => {
-                let words = words(paths, &typed, range);
+                let of_servers = self.resources_offered(&typed, range);
+                let words = of_servers.into_iter().chain(words(paths, &typed, range)).collect();
                 self.with_symbols(typed, range, words, reply);
             }
             WaitsForPaths::Found { query, most, reply } => {

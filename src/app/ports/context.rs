@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::TurnBegun;
+use super::{McpFetched, TurnBegun};
 use crate::app::inbox::{Answer, Reply};
 use crate::domain::context::choice::WantedContext;
 use crate::domain::context::item::PromptContext;
@@ -26,6 +26,8 @@ pub struct ContextJob {
     pub lists: Arc<FileLists>,
     /// What the editor answers; `None` where it was not asked.
     pub editor: Option<Answer<UserContext>>,
+    /// What tool servers answer; `None` where none was asked.
+    pub(crate) served: Option<Answer<Vec<McpFetched>>>,
     /// What it is for.
     pub purpose: ContextFor,
 }

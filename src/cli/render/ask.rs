@@ -146,8 +146,11 @@ impl Renderer {
                     lines.push_str(&indented("with: ", &marked(&format!("{name}={value}"))));
                 }
             }
-            Action::Tool { name, input } => {
+            Action::Tool { name, server, input } => {
                 lines.push_str(&indented("tool: ", &marked(name)));
+                if let Some(server) = server {
+                    lines.push_str(&indented("of the server: ", &marked(server)));
+                }
                 match input {
                     Some(Value::Object(fields)) => {
                         for (name, value) in fields {

@@ -70,6 +70,9 @@ pub enum Action {
     Tool {
         /// Its name, in the engine's words.
         name: String,
+        /// The user's server of tools that it belongs to, where it is one of those.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        server: Option<String>,
         /// Its arguments.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         input: Option<Value>,
@@ -130,8 +133,9 @@ impl Subject {
                     *env = safe_map(std::mem::take(env));
                 }
             }
-            Action::Tool { name, input } => {
+            Action::Tool { name, server, input } => {
                 *name = show(name, Kind::Code).into_owned();
+                make_safe(server, Kind::Code);
                 *input = input.take().map(safe_value);
             }
             Action::Question { text, input } => {
@@ -188,7 +192,7 @@ impl Subject {
                     };
                 }
             }
-            Action::Tool { name, input } => {
+            Action::Tool { name, input, .. } => {
                 cut |= cut_words(name, WORDS);
                 if let Some(whole) = input.take() {
                     cut |= json_bytes(&whole) > INPUT;
@@ -211,8 +215,9 @@ impl Subject {
                 change(cwd);
                 env.iter_mut().flat_map(Map::values_mut).for_each(|value| texts_of(value, change));
             }
-            Action::Tool { name, input } => {
+            Action::Tool { name, server, input } => {
                 change(name);
+                server.iter_mut().for_each(&mut *change);
                 input.iter_mut().for_each(|value| texts_of(value, change));
             }
             Action::Question { text, input } => {

@@ -55,7 +55,9 @@ fn what_is_cut_says_so_at_a_line_and_the_rest_is_left_whole() {
     assert!(cut.truncated && command.contains("⟨… 1 more characters, sha256 "), "{command}");
 
     let input = json!({"text": "y".repeat(INPUT + 1)});
-    assert!(Subject::new(Action::Tool { name: "t".into(), input: Some(input) }).cut().truncated);
+    assert!(
+        Subject::new(Action::Tool { name: "t".into(), server: None, input: Some(input) }).cut().truncated
+    );
 }
 
 #[test]

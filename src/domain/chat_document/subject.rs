@@ -37,8 +37,9 @@ pub(crate) fn whole_subject(permission: &Permission) -> Option<String> {
                 code(&mut text, "", &format!("{name}={}", as_text(value)));
             }
         }
-        Action::Tool { name, input } => {
-            quote(&mut text, &format!("Tool `{name}`"));
+        Action::Tool { name, server, input } => {
+            let of = server.as_ref().map(|server| format!(" of the server `{server}`")).unwrap_or_default();
+            quote(&mut text, &format!("Tool `{name}`{of}"));
             if let Some(input) = input {
                 code(&mut text, "json", &serde_json::to_string_pretty(input).ok()?);
             }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::item::{ContextItem, ContextKind};
 use super::mention::{PromptMention, mentions};
 use super::slash::SlashSet;
+use crate::domain::mcp::PromptCall;
 
 /// Names of things in one prompt that count. A prompt that names more is a list, and no longer says what matters.
 const MOST_MENTIONS: usize = 32;
@@ -47,6 +48,8 @@ pub struct WantedContext {
     pub mentions: Vec<PromptMention>,
     /// The command of ours that the prompt begins with.
     pub command: Option<SlashSet>,
+    /// The prompt of a tool server that it begins with.
+    pub served: Option<PromptCall>,
     /// What is left out of what is found.
     pub choice: ContextChoice,
 }
@@ -109,7 +112,7 @@ pub(crate) fn wanted(
     if kinds.is_empty() && named.is_empty() && command.is_none() {
         return None;
     }
-    Some(WantedContext { kinds, mentions: named, command, choice })
+    Some(WantedContext { kinds, mentions: named, command, served: None, choice })
 }
 
 /// A kind by its word on the wire, of those that need no name.

@@ -84,6 +84,12 @@ pub struct PromptContext {
     pub notes: Vec<String>,
     /// The same in the words of the desktop protocol.
     pub shape: UserContext,
+    /// What a tool server wrote in place of its command, which the prompt begins with.
+    #[serde(default)]
+    pub served: Option<String>,
+    /// Why the prompt cannot go: what it begins with could not be had.
+    #[serde(default)]
+    pub failure: Option<String>,
 }
 
 impl PromptContext {

@@ -15,6 +15,8 @@ pub enum ContextKind {
     Symbol,
     /// The names in a folder that the prompt names.
     Folder,
+    /// A resource of a tool server that the prompt names.
+    Resource,
     /// What is marked in the editor.
     Selection,
     /// The definition around the cursor.
@@ -48,6 +50,7 @@ impl ContextKind {
             Self::File => "file",
             Self::Symbol => "symbol",
             Self::Folder => "folder",
+            Self::Resource => "resource",
             Self::Selection => "selection",
             Self::Scope => "scope",
             Self::Diagnostics => "diagnostics",
@@ -69,6 +72,7 @@ impl ContextKind {
             Self::File
             | Self::Symbol
             | Self::Folder
+            | Self::Resource
             | Self::Test
             | Self::Source
             | Self::Import

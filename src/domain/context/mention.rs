@@ -1,9 +1,10 @@
 //! What a prompt names with `@`: a file, a folder, a symbol, problems. The same in every client, since it is plain text.
 //!
 //! `@src/a.rs`, `@src/a.rs:10-20`, `@"with blanks.md"`, `@src/`, `@symbol:Door::open`, `@problems`, `@selection`, `@terminal`,
-//! `@diff`, `@git`. A mention stands at the start of a word; in backquotes nothing is one. Owns this syntax; never resolves it.
+//! `@diff`, `@git`, `@docs:memo://one` (a resource of the tool server `docs`). A mention stands at the start of a word; in backquotes nothing is one. Owns this syntax; never resolves it.
 
 use super::kind::ContextKind;
+use crate::domain::mcp::is_server_name;
 
 /// One mention.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +18,13 @@ pub enum PromptMention {
     },
     /// A symbol by name.
     Symbol(String),
+    /// A resource of a tool server.
+    Resource {
+        /// The server.
+        server: String,
+        /// Its address there.
+        uri: String,
+    },
     /// Something that needs no name.
     Kind(ContextKind),
 }
@@ -43,6 +51,9 @@ impl PromptMention {
         if let Some((_, kind)) = WORDS.iter().find(|(word, _)| *word == text) {
             return Some(Self::Kind(*kind));
         }
+        if let Some((server, uri)) = resource(text.trim_matches('"')) {
+            return Some(Self::Resource { server: server.to_owned(), uri: uri.to_owned() });
+        }
         let path = text.strip_prefix("file:").or_else(|| text.strip_prefix("folder:")).unwrap_or(text);
         let path = path.trim_matches('"');
         let (path, lines) = with_lines(path);
@@ -54,9 +65,18 @@ impl PromptMention {
     pub fn kind(&self) -> Option<ContextKind> {
         match self {
             Self::Kind(kind) => Some(*kind),
-            Self::Path { .. } | Self::Symbol(_) => None,
+            Self::Path { .. } | Self::Symbol(_) | Self::Resource { .. } => None,
         }
     }
+}
+
+/// A tool server and the address of one of its resources: `docs:memo://one`.
+fn resource(text: &str) -> Option<(&str, &str)> {
+    let (server, uri) = text.split_once(':')?;
+    let (scheme, rest) = uri.split_once("://")?;
+    let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
+    (is_server_name(server) && is_scheme && !rest.is_empty()).then_some((server, uri))
 }
 
 /// A path, and the lines behind it: `:10`, `:10-20`.
@@ -144,6 +164,21 @@ mod tests {
                 path("b.rs", Some((7, 7))),
             ]
         );
+    }
+
+    #[test]
+    fn a_resource_is_named_by_its_server_and_its_address() {
+        let resource = |server: &str, uri: &str| {
+            vec![PromptMention::Resource { server: server.to_owned(), uri: uri.to_owned() }]
+        };
+        assert_eq!(mentions("see @docs:memo://one, please"), resource("docs", "memo://one"));
+        assert_eq!(mentions("@\"my-docs:file:///a b.md\""), resource("my-docs", "file:///a b.md"));
+        for text in ["@https://a.b/c", "@docs:one", "@docs:://x", "@docs:memo://"] {
+            assert!(
+                !mentions(text).iter().any(|mention| matches!(mention, PromptMention::Resource { .. })),
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -9,6 +9,9 @@ use super::slash::SlashSet;
 impl PromptContext {
     /// The words for an engine that has no slash commands of ours: an instruction in place of the command.
     pub fn words(&self, typed: &str) -> String {
+        if let Some(served) = &self.served {
+            return served.clone();
+        }
         match (self.command, SlashSet::read(typed)) {
             (Some(set), Some((_, rest))) => set.spelled_out(rest),
             (_, _) => typed.to_owned(),
@@ -41,6 +44,9 @@ impl PromptContext {
     /// below them.
     pub fn with_typed_words(&self, typed: &str) -> String {
         let words = match self.command {
+            _ if self.served.is_some() => {
+                format!("{typed}\n\n{}", self.served.as_deref().unwrap_or_default())
+            }
             Some(set) => format!("{typed}\n\n(`{}`: {})", set.slashed(), set.instruction()),
             None => typed.to_owned(),
         };
@@ -64,6 +70,7 @@ impl ContextItem {
             ContextKind::File => format!("File `{label}`"),
             ContextKind::Symbol => format!("Definition `{label}`"),
             ContextKind::Folder => format!("Folder `{label}`"),
+            ContextKind::Resource => format!("Resource `{label}`"),
             ContextKind::Selection => format!("Selected in the editor: `{label}`"),
             ContextKind::Scope => format!("Around the cursor: `{label}`"),
             ContextKind::Diagnostics => format!("Problems ({label})"),

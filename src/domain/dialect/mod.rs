@@ -11,6 +11,7 @@ mod in_words;
 mod limits;
 mod local;
 mod loose;
+mod picture;
 mod quoted;
 mod slot;
 

@@ -81,6 +81,13 @@ pub enum EffectAsked {
         /// Hash of the command line as it is: the journal has it without secrets.
         hash: String,
     },
+    /// A tool of a server is called.
+    Tool {
+        /// Which tool of which server, as it was shown.
+        name: String,
+        /// Hash of its definition and its arguments.
+        hash: String,
+    },
 }
 
 /// A tool that began and has not ended, as the user sees it.

@@ -278,10 +278,11 @@ impl Tools {
         &mut self,
         event: &SessionEvent,
         of: OfTurn,
-        news: ToolNews<'_>,
+        mut news: ToolNews<'_>,
         outcome: &ToolOutcome<'_>,
         changes: &mut Vec<Change>,
     ) {
+        let pictures = std::mem::take(&mut news.pictures);
         let mut tool = match self.place(&news, outcome.shape) {
             CallPosition::Running(at) => {
                 let mut tool = self.running.remove(at);
@@ -307,6 +308,7 @@ impl Tools {
         };
         tool.result(event, outcome);
         tool.put(changes);
+        tool.put_pictures(event, &pictures, changes);
         if outcome.shape != Shape::Only {
             self.keep(tool, event.seq);
         }

@@ -333,7 +333,8 @@ fn bounded(mut permission: Box<Permission>) -> Box<Permission> {
     let size = serde_json::to_vec(&permission).map_or(usize::MAX, |json| json.len());
     if size > ASK {
         permission.title = cut_marked(permission.title, 1024);
-        permission.subject = Subject::new(Action::Tool { name: permission.title.clone(), input: None });
+        permission.subject =
+            Subject::new(Action::Tool { name: permission.title.clone(), server: None, input: None });
         permission.subject.truncated = true;
         permission.options.clear();
     }

@@ -5,6 +5,7 @@
 //! ends the process and carries bytes and reports, in the order in which they are laid down here. Never waits.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tokio::time::Instant;
 
@@ -19,6 +20,7 @@ use super::{AgentTimeouts, Setup};
 use crate::app::ports::EngineReport;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::acp::blocks::PromptAttachment;
+use crate::domain::mcp::McpDefinition;
 use crate::domain::remedy::Remedy;
 
 /// One agent, by name.
@@ -30,6 +32,8 @@ pub(super) struct Agent {
     pub(super) now: Instant,
     pub(super) routes: Routes,
     pub(super) timeouts: AgentTimeouts,
+    /// The user's tool servers, which it is given with each session.
+    pub(super) tool_servers: Arc<[McpDefinition]>,
     /// Where logs lie.
     logs: Option<PathBuf>,
     trusted: bool,
@@ -47,6 +51,7 @@ impl Agent {
             now,
             routes,
             timeouts: setup.timeouts,
+            tool_servers: Arc::default(),
             logs: setup.logs.clone(),
             trusted: false,
             folder: None,

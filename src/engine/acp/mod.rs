@@ -65,6 +65,7 @@ use crate::app::ports::{
 };
 use crate::domain::approval::RuleHolder;
 use crate::domain::coded_error::{CodedError, ErrorCode};
+use crate::domain::mcp::McpDefinition;
 use crate::domain::remedy::{Retry, RetryWhen};
 use crate::protocol::request::{ListSessionsResult, ModelsResult};
 use crate::protocol::settings::{EngineKind, Settings};
@@ -116,6 +117,8 @@ pub struct AcpEngine {
     runtime: Handle,
     agents: Agents,
     setup: Setup,
+    /// Tool servers of the user's, which each agent is given.
+    tool_servers: Arc<[McpDefinition]>,
     /// Of the commands in terminals of agents.
     commands: CommandBounds,
     routes: Routes,
@@ -153,7 +156,14 @@ impl AcpEngine {
             });
         }
         let commands = settings.commands.clone();
-        Self { reports, runtime, agents, setup, commands, routes: Routes::default(), state: Arc::default() }
+        let (routes, state, tool_servers) = (Routes::default(), Arc::default(), Arc::default());
+        Self { reports, runtime, agents, setup, tool_servers, commands, routes, state }
+    }
+
+    /// The same, with tool servers of the user's that each agent is given.
+    pub(crate) fn with_tool_servers(mut self, servers: Vec<McpDefinition>) -> Self {
+        self.tool_servers = servers.into();
+        self
     }
 
     fn state(&self) -> MutexGuard<'_, AgentTasks> {
@@ -171,6 +181,7 @@ impl AcpEngine {
         let (sender, calls) = mpsc::channel(CALLS);
         let now = Instant::now();
         let mut agent = Agent::new(line.clone(), &self.setup, self.routes.clone(), now);
+        agent.tool_servers = Arc::clone(&self.tool_servers);
         agent.set_trust(state.trusted);
         agent.set_folder(state.folder.clone());
         let given = preset_of(&agent.line.program).map_or(&[][..], |preset| preset.keys).iter().copied();

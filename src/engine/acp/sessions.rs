@@ -3,6 +3,8 @@
 //! Owns these steps, and what is said to be lost when a session is opened again. How one stands: `session`; how it is closed:
 //! `closing`; what the agent tells of it: `incoming`.
 
+use std::sync::Arc;
+
 use super::agent::Agent;
 use super::own_request::OwnRequest;
 use super::sentence::one_line;
@@ -17,6 +19,7 @@ use crate::domain::dialect::acp::decode::{AcpError, log_event};
 use crate::domain::dialect::acp::encode;
 use crate::domain::dialect::acp::results::{SessionResult, read};
 use crate::domain::dialect::acp::state::AgentChange;
+use crate::domain::dialect::acp::tool_servers;
 use crate::domain::payload::Payload;
 use crate::domain::remedy::{PromptTaken, Remedy, Retry, RetryWhen};
 
@@ -89,7 +92,7 @@ impl Agent {
             return self.not_open(session_id, &error);
         };
         let cwd = cwd.to_string_lossy();
-        let (method, params) = match (&how, &session.at_agent) {
+        let (method, mut params) = match (&how, &session.at_agent) {
             (How::Load { .. }, Some(id)) => ("session/load", encode::open_session(id, &cwd)),
             (How::Resume, Some(id)) => ("session/resume", encode::open_session(id, &cwd)),
             (How::Load { .. } | How::Resume, None) | (How::Make { .. }, _) => {
@@ -104,6 +107,9 @@ impl Agent {
         if let Some(id) = known {
             self.sessions.name(id, session_id);
         }
+        let (servers, _) =
+            tool_servers::for_session(&self.tool_servers, self.process.can().mcp_capabilities.http);
+        params["mcpServers"] = servers.into();
         self.ask(
             method,
             &params,
@@ -146,7 +152,10 @@ impl Agent {
             tracing::info!(session_id, replayed, "an agent told again what the journal has");
         }
         match making {
-            Some((wish, reply)) => self.tell_made(session_id, &at_agent, wish, reply),
+            Some((wish, reply)) => {
+                self.tell_made(session_id, &at_agent, wish, reply);
+                self.tell_left_out(session_id);
+            }
             None => self.tell_rebound(session_id, &at_agent, how, memory),
         }
         self.tell_change(session_id, change, None);
@@ -160,6 +169,20 @@ impl Agent {
         }
         if !self.prepares(session_id, first) {
             self.now_open(session_id);
+        }
+    }
+
+    /// Says which of the user's tool servers the agent did not get.
+    fn tell_left_out(&mut self, session_id: &str) {
+        let servers = Arc::clone(&self.tool_servers);
+        let (_, left_out) = tool_servers::for_session(&servers, self.process.can().mcp_capabilities.http);
+        if !left_out.is_empty() {
+            let why = format!(
+                "The agent `{}` takes no tool servers that have an address, so `{}` was not given to it.",
+                self.name(),
+                left_out.join("`, `")
+            );
+            self.notice(session_id, "info", why);
         }
     }
 

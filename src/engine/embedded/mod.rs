@@ -25,7 +25,7 @@ use crate::domain::dialect::desktop::message::{ModelInfo, ServerInfo, ServerMess
 use crate::host::models::{
     HostTokens, Limits, ModelChoice, ModelClient, ModelError, Target, Token, TokenStore,
 };
-use crate::host::ports::{Answer, Root, TurnPort};
+use crate::host::ports::{Answer, Root, SharedToolServers, TurnPort};
 use crate::host::request::{GoesOn, ModelInUse, NoModel, TurnRequest};
 use crate::host::turn;
 use crate::protocol::request::{CredentialScope, ModelEntry, ModelsResult};
@@ -65,6 +65,8 @@ struct EmbeddedParts {
     fresh_id: FreshId,
     now_ms: Clock,
     limits: Limits,
+    /// The user's servers of tools, where there can be any.
+    tool_servers: Option<Arc<dyn SharedToolServers>>,
     /// Built at first use: most starts need no TLS.
     client: OnceLock<Result<ModelClient, ModelError>>,
     turns: Arc<Semaphore>,
@@ -126,12 +128,23 @@ impl EmbeddedEngine {
                 fresh_id: Arc::new(fresh_id),
                 now_ms: Arc::new(now_ms),
                 limits,
+                tool_servers: None,
                 client: OnceLock::new(),
                 turns: Arc::new(Semaphore::new(TURNS)),
                 lists: Arc::new(Semaphore::new(LISTS)),
                 state: Mutex::new(state),
             }),
         }
+    }
+}
+
+impl EmbeddedEngine {
+    /// The same with the user's servers of tools. Only before the first turn.
+    pub(crate) fn with_tool_servers(mut self, servers: Arc<dyn SharedToolServers>) -> Self {
+        if let Some(parts) = Arc::get_mut(&mut self.shared) {
+            parts.tool_servers = Some(servers);
+        }
+        self
     }
 }
 

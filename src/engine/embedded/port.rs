@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
 use tokio::sync::watch;
 
 use super::EmbeddedParts;
@@ -13,9 +14,11 @@ use crate::app::ports::{ClientRequest, CommandRan, DiskChange, DiskChangeKind, E
 use crate::domain::approval::MadeEdit;
 use crate::domain::coded_error::CodedError;
 use crate::domain::dialect::desktop::message::ServerMessage;
+use crate::domain::remedy::Remedy;
 use crate::domain::steps::TurnStep;
 use crate::host::ports::{
-    Answer, FileOperation, PortError, PortFuture, Ran, TurnPort, WorkspaceView, Written,
+    Answer, FileOperation, PortError, PortFuture, Ran, ServedAnswer, ServedTool, ServedTools, ToolServers,
+    TurnPort, WorkspaceView, Written,
 };
 
 /// The port of one turn.
@@ -143,6 +146,10 @@ impl TurnPort for SessionPort {
         })
     }
 
+    fn tool_servers(&self) -> Option<&dyn ToolServers> {
+        self.shared.tool_servers.as_ref().map(|_| self as &dyn ToolServers)
+    }
+
     fn fresh_id(&self) -> String {
         (self.shared.fresh_id)()
     }
@@ -152,6 +159,47 @@ impl TurnPort for SessionPort {
         // An error means that the session was forgotten, which stops it as well.
         Box::pin(async move {
             let _ = stopped.wait_for(|stopped| *stopped).await;
+        })
+    }
+}
+
+impl ToolServers for SessionPort {
+    fn tools(&self) -> PortFuture<'_, ServedTools> {
+        match &self.shared.tool_servers {
+            Some(servers) => servers.tools(&self.session_id),
+            None => Box::pin(async { ServedTools::default() }),
+        }
+    }
+
+    fn tool(&self, name: &str) -> Option<ServedTool> {
+        self.shared.tool_servers.as_ref()?.tool(&self.session_id, name)
+    }
+
+    fn call(
+        &self,
+        tool: ServedTool,
+        arguments: Map<String, Value>,
+    ) -> PortFuture<'_, Result<ServedAnswer, PortError>> {
+        match &self.shared.tool_servers {
+            Some(servers) => servers.call(&self.session_id, tool, arguments),
+            None => {
+                let error = CodedError::internal();
+                let refused = PortError { code: error.code.as_str().to_owned(), message: error.message };
+                Box::pin(async { Err(refused) })
+            }
+        }
+    }
+
+    fn note(&self, sentence: String) -> PortFuture<'_, ()> {
+        Box::pin(async move {
+            let report = EngineReport::Noticed {
+                session_id: self.session_id.clone(),
+                level: "warning",
+                text: sentence,
+                remedy: Remedy::default(),
+            };
+            // A closed channel means that the loop is gone, and nobody is left to hear.
+            let _ = self.shared.reports.send(report).await;
         })
     }
 }

@@ -28,8 +28,12 @@ impl AcpFront {
     pub(super) async fn choices_of(&self, session: &Rc<AcpSession>) -> OfferedChoices {
         let params = SessionInfoParams { session_id: Some(session.id.clone()), tab_id: None };
         let info = session.root.root.call::<SessionInfoResult>(Request::SessionInfo(params)).await;
-        let Some(info) = info.ok().filter(|info| info.agent.is_some()) else {
-            return OfferedChoices { options: self.model_of(session).await, ..OfferedChoices::default() };
+        let info = info.unwrap_or_default();
+        // Of our own engine: the prompts of tool servers.
+        let served = info.commands.clone().filter(|_| info.agent.is_none()).unwrap_or_default();
+        let Some(info) = Some(info).filter(|info| info.agent.is_some()) else {
+            let commands = served.iter().map(command).collect();
+            return OfferedChoices { options: self.model_of(session).await, commands, modes: None };
         };
         let modes = info.modes.filter(|modes| !modes.available_modes.is_empty());
         let options = info.config_options.unwrap_or_default();
@@ -88,9 +92,9 @@ impl AcpFront {
     /// Tells what a session that was just opened has beside its answer.
     pub(super) async fn tell_what_it_has(&self, session: &Rc<AcpSession>) {
         self.tell_choices(session).await;
-        if session.unused_servers.take() {
-            let sentence = "The tool servers of this client are not used: breadboard-ls starts none.";
-            self.tell_update(session, &updates::said(self.abilities().notices, NoticeLevel::Info, sentence))
+        let about_servers = session.about_servers.take();
+        if let Some(sentence) = about_servers {
+            self.tell_update(session, &updates::said(self.abilities().notices, NoticeLevel::Info, &sentence))
                 .await;
         }
     }

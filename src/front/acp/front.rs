@@ -124,7 +124,10 @@ impl AcpFront {
 
     fn initialize(&self, params: &Map<String, Value>) -> Value {
         self.abilities.set(Some(AcpClientAbilities::read(params)));
-        introduction(SERVER_NAME, SERVER_VERSION, self.looks_at_pictures())
+        let chosen =
+            self.serving.overrides.engine.as_ref().map_or(EngineKind::Embedded, |engine| engine.kind);
+        let starts_servers = chosen == EngineKind::Embedded;
+        introduction(SERVER_NAME, SERVER_VERSION, self.looks_at_pictures(), starts_servers)
     }
 
     /// Our own engine reads text; others say themselves what they take, and what they do not take they are given as a link.
@@ -196,7 +199,8 @@ impl AcpFront {
             secrets: HiddenSecrets::clone(&self.secrets),
         };
         let (root, hello, ear) = AcpRoot::open((self.serving.start_loop)(), path, options).await?;
-        let opened = Rc::new(OpenRoot { root, engine: hello.engine.kind, models: RefCell::default() });
+        let (engine, trusted) = (hello.engine.kind, hello.workspace_trusted);
+        let opened = Rc::new(OpenRoot { root, engine, trusted, models: RefCell::default() });
         tokio::task::spawn_local(Rc::clone(self).listen(Rc::clone(&opened), ear));
         Ok(opened)
     }

@@ -40,6 +40,8 @@ pub(super) struct AcpRoot {
 pub(super) struct OpenRoot {
     pub(super) root: AcpRoot,
     pub(super) engine: EngineKind,
+    /// Whether the folder is trusted.
+    pub(super) trusted: bool,
     /// The models of our own engine's provider, once it was asked.
     pub(super) models: RefCell<Option<KnownModels>>,
 }

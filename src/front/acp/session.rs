@@ -39,8 +39,8 @@ pub(super) struct AcpSession {
     /// What the client was told of modes, options and commands.
     pub(super) offered: RefCell<OfferedChoices>,
     pub(super) title: RefCell<Option<String>>,
-    /// The client named tool servers, and has not been told that they are not used.
-    pub(super) unused_servers: Cell<bool>,
+    /// Why the tool servers that the client named are not used, which it has not been told.
+    pub(super) about_servers: RefCell<Option<String>>,
 }
 
 /// Modes, options and commands as the client knows them.
@@ -116,7 +116,7 @@ impl AcpSession {
             asks: RefCell::default(),
             offered: RefCell::default(),
             title: RefCell::default(),
-            unused_servers: Cell::new(false),
+            about_servers: RefCell::default(),
         }
     }
 

@@ -15,12 +15,15 @@ use crate::domain::coded_error::CodedError;
 use crate::domain::dialect::Dialect;
 use crate::domain::dialect::acp::agent_end::options;
 use crate::domain::dialect::acp::agent_end::updates::said;
+use crate::domain::dialect::acp::tool_servers;
 use crate::domain::fact::NoticeLevel;
 use crate::protocol::Request;
+use crate::protocol::mcp::{McpListResult, McpSetParams};
 use crate::protocol::request::{
     CreateSessionParams, ListSessionsResult, NoParams, SelectSessionResult, SessionParams, SessionResult,
     SessionSummary,
 };
+use crate::protocol::settings::EngineKind;
 
 impl AcpFront {
     /// A new session.
@@ -32,7 +35,7 @@ impl AcpFront {
         let notices = self.abilities().notices;
         let session = Rc::new(AcpSession::new(&made.session_id, &open, open.engine.dialect(), notices));
         self.sessions.borrow_mut().insert(made.session_id.clone(), Rc::clone(&session));
-        session.unused_servers.set(names_servers(params));
+        self.use_servers(&session, params).await;
         // Its first events may have come before it had a name here.
         self.catch_up(&session).await;
         let mut answer = self.offer(&session).await;
@@ -56,7 +59,6 @@ impl AcpFront {
         let open = self.root_of(params).await?;
         let dialect = dialect_of(&open, id).await?;
         let session = Rc::new(AcpSession::new(id, &open, dialect, self.abilities().notices));
-        session.unused_servers.set(names_servers(params));
         session.behind.set(true);
         session.mute.set(!tell);
         let before = self.sessions.borrow_mut().insert(id.to_owned(), Rc::clone(&session));
@@ -71,6 +73,7 @@ impl AcpFront {
             }
         };
         session.newest.set(session.newest.get().max(selected.seq));
+        self.use_servers(&session, params).await;
         if let Err(error) = self.read_missed(&session).await {
             // The beginning is not kept any more; what comes from here on is.
             session.begin_after(selected.seq);
@@ -83,6 +86,24 @@ impl AcpFront {
         let answer = self.offer(&session).await;
         self.answered_first(&session);
         Ok(Value::Object(answer))
+    }
+
+    /// Gives the session the tool servers that the client names for it.
+    async fn use_servers(&self, session: &Rc<AcpSession>, params: &Map<String, Value>) {
+        let named = tool_servers::of_session(params);
+        if named.is_empty() {
+            return;
+        }
+        if let Some(why) = unused(&session.root) {
+            session.about_servers.replace(Some(why.to_owned()));
+            return;
+        }
+        let read = |(name, setting): (String, Value)| Some((name, serde_json::from_value(setting).ok()?));
+        let mcp_servers = named.into_iter().filter_map(read).collect();
+        let set = Request::McpSet(McpSetParams { session_id: session.id.clone(), mcp_servers });
+        if let Err(error) = session.root.root.call::<McpListResult>(set).await {
+            session.about_servers.replace(Some(error.message));
+        }
     }
 
     /// Sessions of a folder, or of all that are open here.
@@ -154,9 +175,16 @@ impl AcpFront {
     }
 }
 
-/// Whether the client wants tool servers started, which nobody does here.
-fn names_servers(params: &Map<String, Value>) -> bool {
-    params.get("mcpServers").and_then(Value::as_array).is_some_and(|servers| !servers.is_empty())
+/// Why the client's tool servers are not used, where it named any.
+fn unused(open: &OpenRoot) -> Option<&'static str> {
+    if open.engine != EngineKind::Embedded {
+        return Some(
+            "The tool servers of this client are not used, because another engine works here; name them in its own settings.",
+        );
+    }
+    (!open.trusted).then_some(
+        "The tool servers of this client are not started, because the folder is not trusted; start breadboard-ls with --trust.",
+    )
 }
 
 /// What the engine of a session speaks; it may have been made with another engine than this client's.

@@ -137,7 +137,8 @@ fn request(permission: Permission) -> HostMessage {
                 false => ("write_file".to_owned(), RiskLevel::Medium),
             }
         }
-        Action::Tool { name, input } => {
+        Action::Tool { name, server, input } => {
+            args.extend(server.map(|server| ("server".to_owned(), server.into())));
             args.extend(input.map(|input| ("input".to_owned(), input)));
             (name, RiskLevel::Medium)
         }

@@ -2,6 +2,7 @@
 //!
 //! Owns the order of a conversation. The dialects translate it; it never sends.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -12,9 +13,9 @@ pub(crate) use crate::domain::steps::{Call, Part, SpokenCall};
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ToolSpec {
     /// Its name.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// What it does and when to use it.
-    pub description: &'static str,
+    pub description: Cow<'static, str>,
     /// JSON schema of its arguments.
     pub parameters: Value,
 }

@@ -22,8 +22,9 @@ struct ListArgs {
 
 pub(super) fn spec() -> ToolSpec {
     ToolSpec {
-        name: NAME,
-        description: "Names of the files and folders in one folder of the workspace. Folders end in `/`.",
+        name: NAME.into(),
+        description: "Names of the files and folders in one folder of the workspace. Folders end in `/`."
+            .into(),
         parameters: json!({
             "type": "object",
             "properties": { "path": { "type": "string", "description": "Folder, relative to the workspace; empty for its root." } },

@@ -11,6 +11,7 @@ mod read_file;
 mod run_command;
 mod search_symbols;
 mod search_text;
+mod served;
 
 use std::sync::atomic::AtomicBool;
 
@@ -22,6 +23,7 @@ use super::proposal::{ProposalRefusal, blocking};
 use super::request::AnsweredAsk;
 use super::retrieval::RetrievalError;
 use super::turn_output::TurnOutput;
+pub(crate) use served::offered as served_tools;
 
 /// Bytes of a tool's result that a model gets; the rest is cut and said to be.
 pub(crate) const RESULT_LIMIT: usize = 16 * 1024;
@@ -65,6 +67,9 @@ pub(crate) async fn run(voice: &mut TurnOutput<'_>, call: &Call) -> String {
         voice.step_result(&told).await;
         return told;
     }
+    if let Some(tool) = served::named(voice, &call.name) {
+        return served::run(voice, tool, args).await;
+    }
     let call_id = voice.tool_started(&call.name, shown_args(&args)).await;
     let outcome = match call.name.as_str() {
         list_files::NAME => list_files::run(voice, args).await,
@@ -93,6 +98,9 @@ pub(crate) async fn go_on(
         Value::Object(args) => args.clone(),
         _ => Map::new(),
     };
+    if let Some(tool) = served::named(voice, &call.name) {
+        return served::go_on(voice, tool, args, call_id, before).await;
+    }
     let outcome = match call.name.as_str() {
         propose_patch::NAME => propose_patch::run(voice, args, Some(before)).await,
         run_command::NAME => run_command::run(voice, args, Some(before)).await,

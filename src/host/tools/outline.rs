@@ -21,8 +21,10 @@ struct OutlineArgs {
 
 pub(super) fn spec() -> ToolSpec {
     ToolSpec {
-        name: NAME,
-        description: "The definitions of one file in order, as `start-end: kind signature`. Cheaper than reading it.",
+        name: NAME.into(),
+        description:
+            "The definitions of one file in order, as `start-end: kind signature`. Cheaper than reading it."
+                .into(),
         parameters: json!({
             "type": "object",
             "properties": { "path": { "type": "string", "description": "File, relative to the workspace." } },

@@ -32,9 +32,9 @@ struct PlannedStep {
 
 pub(super) fn spec() -> ToolSpec {
     ToolSpec {
-        name: NAME,
+        name: NAME.into(),
         description: "Shows the user the steps of a larger task, before the first of them and again when they change. Not for \
-                      a task of one step.",
+                      a task of one step.".into(),
         parameters: json!({
             "type": "object",
             "properties": {

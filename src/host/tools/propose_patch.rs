@@ -86,11 +86,11 @@ pub(super) fn spec() -> ToolSpec {
         );
     }
     ToolSpec {
-        name: NAME,
+        name: NAME.into(),
         description: "Proposes a change to the user, who may take or leave each part of it, and applies what is allowed. For \
                       each file give exactly one of `edits` (best: each old_text must occur exactly once in the file), `diff` \
                       (unified), `new_content` (for new files), `delete` and `rename_to`. Files that belong together go into \
-                      `files`, in one call. Read the files first.",
+                      `files`, in one call. Read the files first.".into(),
         parameters: json!({ "type": "object", "properties": properties, "required": ["rationale"] }),
     }
 }

@@ -22,9 +22,11 @@ struct ReadArgs {
 
 pub(super) fn spec() -> ToolSpec {
     ToolSpec {
-        name: NAME,
-        description: "Text of a file of the workspace, as the user's editor shows it. Long files come in pieces: the \
-                      first line of the result says which lines it has; ask for the next with start_line.",
+        name: NAME.into(),
+        description:
+            "Text of a file of the workspace, as the user's editor shows it. Long files come in pieces: the \
+                      first line of the result says which lines it has; ask for the next with start_line."
+                .into(),
         parameters: json!({
             "type": "object",
             "properties": {

@@ -32,9 +32,9 @@ struct CommandArgs {
 
 pub(super) fn spec() -> ToolSpec {
     ToolSpec {
-        name: NAME,
+        name: NAME.into(),
         description: "Asks the user to let a shell command run in the workspace; gives its exit code and output. Not for \
-                      reading or changing files, which have tools of their own.",
+                      reading or changing files, which have tools of their own.".into(),
         parameters: json!({
             "type": "object",
             "properties": {

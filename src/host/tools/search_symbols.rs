@@ -22,9 +22,10 @@ struct SymbolsArgs {
 
 pub(super) fn spec() -> ToolSpec {
     ToolSpec {
-        name: NAME,
+        name: NAME.into(),
         description: "Where functions, types, classes and constants with a name like this are defined, as \
-                      `path:line: kind signature`.",
+                      `path:line: kind signature`."
+            .into(),
         parameters: json!({
             "type": "object",
             "properties": { "name": { "type": "string" } },

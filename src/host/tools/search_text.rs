@@ -28,8 +28,10 @@ struct TextArgs {
 
 pub(super) fn spec() -> ToolSpec {
     ToolSpec {
-        name: NAME,
-        description: "Lines of the workspace that contain a text, as `path:line: text`. Ignored files are left out.",
+        name: NAME.into(),
+        description:
+            "Lines of the workspace that contain a text, as `path:line: text`. Ignored files are left out."
+                .into(),
         parameters: json!({
             "type": "object",
             "properties": {

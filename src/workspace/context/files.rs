@@ -98,7 +98,7 @@ impl FilesLook<'_> {
             match mention {
                 PromptMention::Path { path, lines } => self.path(path, *lines),
                 PromptMention::Symbol(name) => self.symbol(name),
-                PromptMention::Kind(_) => {}
+                PromptMention::Resource { .. } | PromptMention::Kind(_) => {}
             }
         }
     }

@@ -1,10 +1,12 @@
 //! Looking for the context of a prompt: what the editor says, what the files say, what git says.
 //!
-//! Owns the time that each may take: a prompt waits for a second at most, and whatever is late is left out and said. Never
+//! Owns the time that each may take: a prompt waits for a second at most, for what it names at a tool server a little longer, and
+//! whatever is late is left out and said. Never
 //! starts git in a workspace that is not trusted, never reads outside a root, and never reads a file of secrets. Decision 0021.
 
 mod files;
 mod repository;
+mod served;
 mod written;
 
 use std::sync::Arc;
@@ -64,7 +66,7 @@ impl ContextLook {
 
 /// Looks for everything that is wanted; what is late is left out.
 pub(super) async fn gather(job: ContextJob, view: WorkspaceView, search: Arc<dyn CodeSearch>) -> ContextDone {
-    let ContextJob { wanted, encoding, trusted, lists, editor, purpose } = job;
+    let ContextJob { wanted, encoding, trusted, lists, editor, served, purpose } = job;
     let (cancel, git_over) = (AtomicBool::new(false), AtomicBool::new(false));
     let look = Arc::new(ContextLook { wanted: wanted.clone(), encoding, view, search, cancel, git_over });
     let git = async {
@@ -102,7 +104,10 @@ pub(super) async fn gather(job: ContextJob, view: WorkspaceView, search: Arc<dyn
         found.notes.extend(late);
         found
     };
-    let (mut found, of_git) = tokio::join!(files, git);
+    let (mut found, of_git, of_servers) = tokio::join!(files, git, served::given(served));
+    found.items.extend(of_servers.items);
+    found.notes.extend(of_servers.notes);
+    (found.served, found.failure) = (of_servers.served, of_servers.failure);
     found.items.extend(of_git.items);
     found.notes.extend(of_git.notes);
     found.shape.git_context = of_git.shape.git_context;

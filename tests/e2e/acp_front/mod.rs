@@ -46,7 +46,7 @@ fn i14_6_hello_tells_one_version_and_what_there_is_and_comes_first() {
         hello["agentCapabilities"],
         json!({ "loadSession": true,
             "promptCapabilities": { "image": false, "audio": false, "embeddedContext": true },
-            "mcpCapabilities": { "http": false, "sse": false },
+            "mcpCapabilities": { "http": true, "sse": false },
             "sessionCapabilities": { "list": {}, "resume": {}, "close": {}, "delete": {} } })
     );
     assert_eq!((&hello["authMethods"], &hello["agentInfo"]["name"]), (&json!([]), &json!("breadboard-ls")));

@@ -126,5 +126,27 @@ fn i14_6_tool_servers_that_are_not_started_are_said_to_be() {
     let mut peer = start(&[]);
     let server = json!({ "name": "tools", "command": "/bin/tools", "args": [], "env": [] });
     peer.ask("session/new", json!({ "cwd": peer.workspace.path(), "mcpServers": [server] }));
-    peer.wait("a word", |message| message["params"]["update"].to_string().contains("are not used"));
+    peer.wait("a word", |message| message["params"]["update"].to_string().contains("are not started"));
+}
+
+#[test]
+fn tool_servers_of_the_client_are_used_in_the_session_that_it_names_them_for() {
+    // Given a trusted folder, and a client that names a server with a secret
+    let model = Model::start(vec![calls("mcp__my-tools__echo", json!({ "text": "hello" })), says("Done.")]);
+    let mut peer = start(&flags(&model, true));
+    let notes = tempfile::tempdir().expect("a folder");
+    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e/mcp/server.py");
+    let server = json!({ "name": "my tools", "command": "python3", "args": [script, notes.path().join("heard")],
+                         "env": [{ "name": "API_KEY", "value": "canary-of-a-client" }] });
+    let made = peer.ask("session/new", json!({ "cwd": peer.workspace.path(), "mcpServers": [server] }));
+    let session = made["sessionId"].as_str().expect("an id").to_owned();
+    // When the model calls its tool, then the client is asked, and the tool is called
+    let prompt = peer.prompt(&session, "go");
+    let ask = peer.wait_request("session/request_permission");
+    assert!(ask["params"]["toolCall"].to_string().contains("my-tools"), "{ask}");
+    peer.choose(&ask, "allow_once");
+    assert_eq!(peer.answer_to(&prompt)["result"]["stopReason"], "end_turn");
+    model.asked();
+    assert_eq!(model.asked().tool_result(), "hello");
+    assert!(!format!("{:?}", peer.heard).contains("canary-of-a-client"));
 }

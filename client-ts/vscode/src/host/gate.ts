@@ -74,6 +74,9 @@ const NOT_FOR_A_PAGE: ReadonlySet<string> = new Set([
   "bb/setCredentials",
   "bb/models/check",
   "bb/rpc",
+  // What these start is the user's word, which the host asks for.
+  "bb/mcp/set",
+  "bb/mcp/allow",
   ...REQUESTS.filter((method) => method.startsWith("bb/createSpec/")),
 ]);
 

@@ -26,6 +26,8 @@ export interface UserSettings {
   readonly serverPath: string;
   readonly engine: EngineSetting | undefined;
   readonly agents: Record<string, unknown> | undefined;
+  /** Servers of tools by name. */
+  readonly mcpServers: Record<string, unknown> | undefined;
   readonly model: ModelSetting | undefined;
   readonly stateDir: string | undefined;
   /** What is done without asking. */
@@ -53,6 +55,7 @@ export function readUserSettings(configuration: Configuration): UserSettings {
     serverPath: typeof serverPath === "string" ? serverPath : "",
     engine: engine !== undefined && typeof engine["kind"] === "string" ? (engine as EngineSetting) : undefined,
     agents: object(own("agents")),
+    mcpServers: filled(own("mcpServers")),
     model: model !== undefined && typeof model["name"] === "string" ? (model as unknown as ModelSetting) : undefined,
     stateDir: typeof stateDir === "string" && stateDir !== "" ? stateDir : undefined,
     approvals: filled(own("approvals")),
@@ -89,12 +92,13 @@ export function initializationOptions(
   harmless: Record<string, unknown>,
   trusted: boolean,
 ): Record<string, unknown> {
-  const { engine, agents, model, stateDir, approvals, commands } = settings;
+  const { engine, agents, mcpServers, model, stateDir, approvals, commands } = settings;
   // The embedded engine is the server's own default: saying it would stand before `BREADBOARD_API_URL` for no reason.
   const chosen = engine === undefined || isPlainEmbedded(engine) ? undefined : engine;
   return {
     ...(chosen === undefined ? {} : { engine: chosen }),
     ...(agents === undefined || Object.keys(agents).length === 0 ? {} : { agents }),
+    ...(mcpServers === undefined ? {} : { mcpServers }),
     ...(model === undefined ? {} : { model }),
     ...(stateDir === undefined ? {} : { stateDir }),
     ...(approvals === undefined ? {} : { approvals }),

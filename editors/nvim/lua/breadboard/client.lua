@@ -156,6 +156,7 @@ function M.start(trusted, callback)
     init_options = {
       engine = settings.engine,
       agents = settings.agents,
+      mcpServers = settings.mcp_servers,
       model = config.model(),
       stateDir = settings.state_dir,
       approvals = settings.approvals,

@@ -243,6 +243,13 @@ SUBCOMMANDS.undo = {
   end,
 }
 
+SUBCOMMANDS.mcp = {
+  about = 'see how the servers of tools stand, start one again, or allow one that the workspace names',
+  run = function()
+    require('breadboard.mcp').show()
+  end,
+}
+
 SUBCOMMANDS.rules = {
   about = 'see what is allowed by rules that were saved, and take one back',
   run = function()

@@ -10,6 +10,7 @@
 ---@field cmd? string[] how the server is started
 ---@field engine? table `{ kind, url, ... }`, as in the server's initialization options
 ---@field agents? table<string, table> agents by name, as in the server's initialization options
+---@field mcp_servers? table<string, table> servers of tools by name, as in the server's initialization options
 ---@field model? string|breadboard.ModelSetting `provider/name`, or a table
 ---@field trusted? boolean|string[]|fun(root: string): boolean folders in which the agent may write and run
 ---@field root? string|fun(): string the workspace; default: by `root_markers` from the buffer, else the directory
@@ -49,6 +50,7 @@ local TYPES = {
   cmd = { 'table' },
   engine = { 'table' },
   agents = { 'table' },
+  mcp_servers = { 'table' },
   model = { 'string', 'table' },
   trusted = { 'boolean', 'table', 'function' },
   root = { 'string', 'function' },

@@ -33,8 +33,25 @@ function M.complete(path, callback)
           table.insert(items, { word = entry.path .. tail, abbr = entry.name .. tail, kind = entry.type:sub(1, 1) })
         end
       end
-      callback(items)
+      M.add_resources(items, path, callback)
     end)
+  end)
+end
+
+--- The resources of servers of tools that begin so, behind the files.
+---@param items table[]
+---@param start string
+---@param callback fun(items: table[])
+function M.add_resources(items, start, callback)
+  client.request('bb/mcp/list', vim.empty_dict(), function(err, result)
+    for _, server in ipairs(not err and result.servers or {}) do
+      for _, resource in ipairs(server.resources or {}) do
+        if vim.startswith(resource.mention, start) and not resource.mention:find('%s') then
+          table.insert(items, { word = resource.mention, abbr = resource.name, kind = 'r' })
+        end
+      end
+    end
+    callback(items)
   end)
 end
 

@@ -4,10 +4,10 @@
 
 use serde_json::{Map, Value};
 
-use super::picture::picture;
 use crate::domain::cut;
 use crate::domain::dialect::limits::{PLAN_STEPS, PLAN_TEXT, text};
 use crate::domain::dialect::loose::Members;
+use crate::domain::dialect::picture::picture;
 use crate::domain::fact::{Plan, PlanStep};
 
 pub(super) const WORD: usize = 200;

@@ -10,12 +10,12 @@ use serde_json::{Map, Value, json};
 use super::before::with_found;
 use super::content::{MAIN, WORD, entries, words};
 use super::decode::with_details;
-use super::picture::picture;
 use super::{state, tools};
 use crate::domain::cut;
 use crate::domain::dialect::Slot;
 use crate::domain::dialect::limits::{DETAILS, PLAN_STEPS, PLAN_TEXT, counted, text, tokens};
 use crate::domain::dialect::loose::Members;
+use crate::domain::dialect::picture::picture;
 use crate::domain::event::{EventClass, EventRef};
 use crate::domain::fact::{
     Commands, CommandsOf, Compaction, Cost, Fact, Notice, NoticeLevel, Plan, PlanStep, Prompt, Text, TextOf,

@@ -13,10 +13,10 @@ mod content;
 pub(crate) mod decode;
 pub(crate) mod encode;
 pub(super) mod fact;
-mod picture;
 pub(crate) mod results;
 pub(crate) mod state;
 mod subject;
+pub(crate) mod tool_servers;
 mod tools;
 
 pub(super) use ask::{completed, runs_at_client};

@@ -79,6 +79,25 @@ pub struct AgentCapabilities {
     /// What can be done with a session.
     #[serde(deserialize_with = "lenient")]
     pub session_capabilities: SessionCapabilities,
+    /// Which tool servers it takes beside those that are programs.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "McpCapabilities::is_none")]
+    pub mcp_capabilities: McpCapabilities,
+}
+
+/// Which tool servers an agent takes beside those that are programs, which every agent takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct McpCapabilities {
+    /// Those at an address, over streamable HTTP.
+    #[serde(deserialize_with = "supported")]
+    pub http: bool,
+}
+
+impl McpCapabilities {
+    /// Whether it names none.
+    fn is_none(&self) -> bool {
+        !self.http
+    }
 }
 
 /// What a prompt may hold beside text and links.

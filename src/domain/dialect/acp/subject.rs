@@ -80,7 +80,7 @@ fn running(command: String, input: Option<&Map<String, Value>>) -> Subject {
 fn both(command: &str, call: &Map<String, Value>, input: Option<&Map<String, Value>>) -> Subject {
     let name = text(call, "title").or_else(|| text(call, "name")).unwrap_or("Several actions").to_owned();
     let both = serde_json::json!({ "command": command, "content": call.get("content"), "arguments": input });
-    Subject::new(Action::Tool { name, input: Some(both) })
+    Subject::new(Action::Tool { name, server: None, input: Some(both) })
 }
 
 /// Of a call that tells neither a change nor a command: what its kind and its paths say.
@@ -90,6 +90,7 @@ fn by_kind(call: &Map<String, Value>, input: Option<&Map<String, Value>>) -> Sub
     let name = text(call, "title").or_else(|| text(call, "name")).or_else(|| text(call, "kind"));
     let tool = || Action::Tool {
         name: name.unwrap_or("A tool without a name").to_owned(),
+        server: None,
         input: call.get("rawInput").filter(|input| !is_empty(input)).cloned(),
     };
     match kind {
@@ -114,7 +115,7 @@ fn by_kind(call: &Map<String, Value>, input: Option<&Map<String, Value>>) -> Sub
             let input = input.map(|input| Value::Object(input.clone()));
             let input = input.unwrap_or_else(|| serde_json::json!({ "paths": paths }));
             let name = name.unwrap_or(kind).to_owned();
-            Subject::new(Action::Tool { name, input: Some(input) })
+            Subject::new(Action::Tool { name, server: None, input: Some(input) })
         }
         _ if input.is_some() || call.get("rawInput").is_some_and(|input| !is_empty(input)) => {
             Subject::new(tool())

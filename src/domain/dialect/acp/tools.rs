@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 
 use super::before::{Replaced, replaced};
 use super::content::{todos as todos_of, words};
-use super::picture::picture;
 use crate::domain::cut;
 use crate::domain::dialect::limits::{INPUT, NAME, PATH, TELLING, TITLE, text};
 use crate::domain::dialect::loose::Members;
+use crate::domain::dialect::picture::picture;
 use crate::domain::edits::diff::{cut_out, diff_body};
 use crate::domain::fact::{Picture, ToolNews, ToolProgress, ToolState, ToolStep};
 use crate::domain::fingerprint::key;

@@ -93,7 +93,7 @@ fn together(mut parts: Vec<Subject>, items: &[&Map<String, Value>]) -> Subject {
             Action::Command { .. } | Action::Tool { .. } | Action::Question { .. } => {
                 let items = items.iter().map(|item| Value::Object((*item).clone())).collect();
                 let name = format!("{} actions", parts.len());
-                let action = Action::Tool { name, input: Some(Value::Array(items)) };
+                let action = Action::Tool { name, server: None, input: Some(Value::Array(items)) };
                 return Subject { unknown, ..Subject::new(action) };
             }
         }
@@ -151,6 +151,7 @@ fn tool(
     let arguments = call.and_then(|call| call.arguments.clone()).or_else(|| metadata.cloned());
     Action::Tool {
         name: name.unwrap_or("A tool without a name").to_owned(),
+        server: None,
         input: arguments.map(Value::Object),
     }
 }

@@ -29,6 +29,8 @@ pub(super) fn ask(kind: &str, payload: &Map<String, Value>) -> PermissionAsk {
         let command = text("command").unwrap_or_default();
         let (title, pattern) = run(command, text("working_directory"));
         (title, pattern, command_subject(command, text("working_directory"), payload.get("environment")))
+    } else if let Some(served) = payload.object("served_by") {
+        of_server(text("tool_name").unwrap_or_default(), served, args)
     } else {
         let name = text("tool_name").unwrap_or_default();
         let (title, pattern) = tool(name, args);
@@ -66,6 +68,24 @@ pub(super) fn ask(kind: &str, payload: &Map<String, Value>) -> PermissionAsk {
         patch_id: arg("patch_id").or(text("patch_id")).filter(|id| !id.is_empty()).map(str::to_owned),
         payload: Value::Object(payload.clone()),
     }
+}
+
+/// A tool of one of the user's servers. A rule about it covers all arguments, and nothing any more once the server or what it says
+/// of the tool changes.
+fn of_server(
+    name: &str,
+    served: &Map<String, Value>,
+    args: Option<&Value>,
+) -> (String, Option<String>, Subject) {
+    let server = served.string("server").unwrap_or_default();
+    let input = args.map(Value::to_string).unwrap_or_default();
+    let digest = served.string("digest").filter(|digest| !digest.is_empty());
+    let pattern = digest.map(|digest| {
+        format!("call: {} of the server {}, any arguments ({digest})", quoted(name), quoted(server))
+    });
+    let action =
+        Action::Tool { name: name.to_owned(), server: Some(server.to_owned()), input: args.cloned() };
+    (format!("Call {name} of the server {server} with {input}"), pattern, Subject::new(action))
 }
 
 /// The ask of a proposed change that nothing else asks for.
@@ -147,7 +167,7 @@ fn tool_subject(name: &str, args: Option<&Value>) -> Subject {
         ("execute_command", _) if arg("command").is_some() => {
             command_subject(arg("command").unwrap_or_default(), arg("working_directory"), None)
         }
-        _ => Subject::new(Action::Tool { name: name.to_owned(), input: args.cloned() }),
+        _ => Subject::new(Action::Tool { name: name.to_owned(), server: None, input: args.cloned() }),
     }
 }
 
@@ -173,7 +193,10 @@ fn changed(path: &str, args: Option<&Value>) -> Vec<FileChange> {
 fn elsewhere_subject(tool: &str, args: &Value) -> Subject {
     match args.as_object().map(|args| (args.len(), args.string("command"))) {
         Some((1, Some(command))) => command_subject(command, None, None),
-        Some(_) | None => Subject::new(Action::Tool { name: tool.to_owned(), input: Some(args.clone()) }),
+        Some(_) | None => {
+            let input = Some(args.clone());
+            Subject::new(Action::Tool { name: tool.to_owned(), server: None, input })
+        }
     }
 }
 

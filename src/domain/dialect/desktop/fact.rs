@@ -13,10 +13,11 @@ use crate::domain::dialect::limits::{
     DETAILS, INPUT, NAME, PLAN_FILES, PLAN_STEPS, PLAN_TEXT, TELLING, UNTOLD, failure, text, title, tokens,
 };
 use crate::domain::dialect::loose::Members;
+use crate::domain::dialect::picture::picture;
 use crate::domain::event::{EventClass, EventRef};
 use crate::domain::fact::{
-    Fact, Notice, NoticeLevel, Patch, Plan, PlanStep, Shape, Text, TextOf, TextPart, ToolNews, ToolOutcome,
-    ToolStep, TurnEnd, TurnOutcome, TurnReport, Usage, UsageOf, Voice,
+    Fact, Notice, NoticeLevel, Patch, Picture, Plan, PlanStep, Shape, Text, TextOf, TextPart, ToolNews,
+    ToolOutcome, ToolStep, TurnEnd, TurnOutcome, TurnReport, Usage, UsageOf, Voice,
 };
 use crate::domain::fingerprint::key;
 use crate::domain::remedy::Remedy;
@@ -120,8 +121,31 @@ fn tool<'a>(payload: &'a Map<String, Value>, step: ToolStep<'a>) -> ToolNews<'a>
         title: telling.map(|telling| title(&name, telling)),
         input: args.map(|args| cut::value(Cow::Borrowed(args), INPUT)),
         name: Some(name),
+        pictures: match &step {
+            ToolStep::Result(_) => pictures(payload),
+            _ => Vec::new(),
+        },
         step,
         ..ToolNews::default()
+    }
+}
+
+/// Images that a tool of a server gave back.
+fn pictures(payload: &Map<String, Value>) -> Vec<Picture> {
+    /// Of one call; the others are in its event.
+    const MOST: usize = 8;
+    let images = payload.object("result").and_then(|result| result.list("images"));
+    images.into_iter().flatten().filter_map(Value::as_object).filter_map(picture).take(MOST).collect()
+}
+
+/// A result in words, without what is shown beside them.
+fn spoken(result: &Value) -> Option<String> {
+    match result {
+        Value::Object(fields) if fields.contains_key("images") => {
+            let rest = fields.iter().filter(|(name, _)| *name != "images");
+            in_words::words(&Value::Object(rest.map(|(name, value)| (name.clone(), value.clone())).collect()))
+        }
+        _ => in_words::words(result),
     }
 }
 
@@ -136,7 +160,7 @@ fn outcome(payload: &Map<String, Value>) -> ToolOutcome<'_> {
             None => result.and_then(|result| result.get("success")).and_then(Value::as_bool) == Some(false),
         },
         exit: result.and_then(|result| result.get("exit_code")).and_then(Value::as_i64),
-        text: borrowed.map(Cow::Borrowed).or_else(|| result.and_then(in_words::words).map(Cow::Owned)),
+        text: borrowed.map(Cow::Borrowed).or_else(|| result.and_then(spoken).map(Cow::Owned)),
         count: result.and_then(count),
         artifact: None,
     }

@@ -81,6 +81,9 @@ pub enum ServerMessage {
         /// The call that asks, where it is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call_id: Option<String>,
+        /// The server whose tool it is, where it is one of a tool server (additive).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        served_by: Option<ServedBy>,
     },
     /// A command asks first.
     #[serde(rename = "command.request_approval")]
@@ -205,6 +208,15 @@ pub enum ToolStatus {
     Completed,
     /// Ended badly.
     Failed,
+}
+
+/// The tool server that a tool belongs to (additive).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServedBy {
+    /// Its name.
+    pub server: String,
+    /// What tells the tool and its server from others of the same names.
+    pub digest: String,
 }
 
 /// Risk of an ask (R002-69).

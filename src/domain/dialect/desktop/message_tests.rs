@@ -73,6 +73,7 @@ fn r002_66_to_69_a_tool_asks_with_its_arguments_and_a_risk() {
             args: args.as_object().cloned().unwrap(),
             risk_level: risk,
             call_id: None,
+            served_by: None,
         };
         let whole = json!({ "type": "tool.request_approval", "request_id": "r", "tool_name": tool, "args": args, "risk_level": word });
         assert_eq!(said(message), whole);

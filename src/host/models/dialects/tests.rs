@@ -77,8 +77,11 @@ fn call(call_id: &str, name: &str, arguments: Value) -> Call {
 
 /// The body of the request behind this reply, whose calls all had the result `found`.
 fn asked_again(dialect: ProviderDialect, finished: &Finished) -> Value {
-    let tools =
-        [ToolSpec { name: "read_file", description: "Reads.", parameters: json!({ "type": "object" }) }];
+    let tools = [ToolSpec {
+        name: "read_file".into(),
+        description: "Reads.".into(),
+        parameters: json!({ "type": "object" }),
+    }];
     let mut conversation = Conversation::new("Be brief.", &tools);
     conversation.user("before");
     conversation.assistant("answered");

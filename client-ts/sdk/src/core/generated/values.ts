@@ -71,6 +71,7 @@ export const VALUES = {
     "file",
     "symbol",
     "folder",
+    "resource",
     "selection",
     "scope",
     "diagnostics",
@@ -203,6 +204,18 @@ export const VALUES = {
     "agent",
     "terminal",
   ] satisfies T.LoginBy[] as readonly T.LoginBy[],
+  McpSource: [
+    "settings",
+    "session",
+    "workspace",
+  ] satisfies T.McpSource[] as readonly T.McpSource[],
+  McpStatus: [
+    "unasked",
+    "stopped",
+    "starting",
+    "ready",
+    "failed",
+  ] satisfies T.McpStatus[] as readonly T.McpStatus[],
   NoticeLevel: [
     "info",
     "warning",

@@ -135,6 +135,21 @@ export function fileChoices(entries: readonly Entry[], part: string, root: strin
     );
 }
 
+/** A resource of a server of tools. */
+export type Resource = NonNullable<Requests["bb/mcp/list"]["result"]["servers"][number]["resources"]>[number];
+
+export function resourceChoices(resources: readonly Resource[], part: string): Choice[] {
+  return resources
+    .filter(({ mention, name }) => matches(mention, part) || matches(name, part))
+    .slice(0, MOST_CHOICES)
+    .map(({ mention, name }) => ({
+      label: mention,
+      icon: "plug",
+      insert: `@${/\s/.test(mention) ? `"${mention}"` : mention} `,
+      ...(name === mention ? {} : { detail: name }),
+    }));
+}
+
 /** A command of the engine that can be given from the prompt. */
 export interface EngineCommand {
   readonly name: string;

@@ -15,6 +15,7 @@ import {
   ownChoices,
   pathChoices,
   readCommand,
+  resourceChoices,
   rootChoices,
   symbolChoices,
   symbolTyped,
@@ -80,12 +81,18 @@ export function Composer() {
     };
     if (trigger === undefined) return show([]);
     if (trigger.kind === "command") {
-      if (!ofAgent || session === undefined) return show([...ownChoices(trigger.word), ...commandChoices(commands, trigger.word)]);
-      // Agents name their commands when they like: what is known is shown, and read anew as the first sign is typed.
-      show(agentChoices(session.info.value.commands ?? [], trigger.word));
+      if (session === undefined) return show([...ownChoices(trigger.word), ...commandChoices(commands, trigger.word)]);
+      // Agents and servers of tools name their commands when they like: what is known is shown, and read anew as the first sign
+      // is typed.
+      const known = (): Choice[] => [
+        ...(ofAgent ? [] : ownChoices(trigger.word)),
+        ...commandChoices(commands, trigger.word),
+        ...agentChoices(session.info.value.commands ?? [], trigger.word),
+      ];
+      show(known());
       if (trigger.word !== "") return;
       await session.readInfo();
-      return show(agentChoices(session.info.value.commands ?? [], trigger.word));
+      return show(known());
     }
     if (model.reading.canFind()) return findNamed(trigger.word, show, () => asked.current === turn);
     const { roots } = standing.host.value;
@@ -94,7 +101,11 @@ export function Composer() {
     if ((await tabs.ensure()) === undefined) return show([]);
     try {
       const { entries } = await model.reading.listFiles(where.folder, where.root);
-      show(fileChoices(entries, where.part, where.root));
+      const files = fileChoices(entries, where.part, where.root);
+      show(files);
+      if (!standing.offers("bb/mcp/list")) return;
+      const resources = resourceChoices(await model.reading.resources(), trigger.word);
+      if (resources.length > 0) show([...files, ...resources]);
     } catch {
       // A folder that is not there has no files to name.
       show([]);
@@ -112,7 +123,8 @@ export function Composer() {
     if (symbol !== undefined) return show(await symbols(symbol));
     const words = wordChoices(word);
     const paths = await model.reading.findFiles(word, MOST_CHOICES).then(pathChoices, () => []);
-    show([...words, ...paths]);
+    const resources = standing.offers("bb/mcp/list") ? resourceChoices(await model.reading.resources(), word) : [];
+    show([...words, ...resources, ...paths]);
     const more = await symbols(word);
     // Who moved in the list meanwhile keeps what is chosen: symbols come last.
     if (more.length > 0 && isAsked()) setChoices((now) => [...now.slice(0, MOST_CHOICES - more.length), ...more]);

@@ -13,6 +13,8 @@ import type { Event } from "./raw_events";
 import type { Sentences } from "./sentences";
 import { wholeText } from "./whole_text";
 
+type Resource = NonNullable<Requests["bb/mcp/list"]["result"]["servers"][number]["resources"]>[number];
+
 /** Events of one page while a text is put together. */
 const PAGE = 500;
 
@@ -106,6 +108,16 @@ export class Reading {
       this.paths.value = [...new Set(found.flat())];
     } catch {
       this.paths.value = [];
+    }
+  }
+
+  /** Resources of servers of tools; an extra, so that what cannot be read is none. */
+  async resources(): Promise<readonly Resource[]> {
+    try {
+      const { servers } = await this.client.request("bb/mcp/list", { sessionId: this.sessionId() });
+      return servers.flatMap(({ resources }) => resources ?? []);
+    } catch {
+      return [];
     }
   }
 

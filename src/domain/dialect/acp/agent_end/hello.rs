@@ -35,14 +35,14 @@ impl AcpClientAbilities {
     }
 }
 
-/// The answer. We speak one version and say so, whatever the client asked for; it then goes on or leaves.
-pub(crate) fn introduction(name: &str, version: &str, pictures: bool) -> Value {
+/// The answer: whether pictures are looked at, and tool servers at an address used. We speak one version and say so, whatever the client asked for; it then goes on or leaves.
+pub(crate) fn introduction(name: &str, version: &str, pictures: bool, tool_servers: bool) -> Value {
     json!({
         "protocolVersion": PROTOCOL_VERSION,
         "agentCapabilities": {
             "loadSession": true,
             "promptCapabilities": { "image": pictures, "audio": false, "embeddedContext": true },
-            "mcpCapabilities": { "http": false, "sse": false },
+            "mcpCapabilities": { "http": tool_servers, "sse": false },
             "sessionCapabilities": { "list": {}, "resume": {}, "close": {}, "delete": {} },
         },
         "authMethods": [],

@@ -49,7 +49,9 @@ pub(crate) fn request(session_id: &str, root: &str, call: &str, permission: &Per
             }
             "execute"
         }
-        Action::Tool { name, input } => {
+        Action::Tool { name, server, input } => {
+            let of = server.as_ref().map(|server| format!(" of the server {server}")).unwrap_or_default();
+            let name = &format!("{name}{of}");
             let input = input.as_ref().map(|input| serde_json::to_string_pretty(input).unwrap_or_default());
             content.push(text(match input {
                 Some(input) => format!("{name}\n{}", fenced("json", &input)),
@@ -178,7 +180,7 @@ mod tests {
             "s",
             "/w",
             "c",
-            &permission(Subject::unknown(Action::Tool { name: "t".to_owned(), input: None })),
+            &permission(Subject::unknown(Action::Tool { name: "t".to_owned(), server: None, input: None })),
         );
         assert_eq!(
             asked["toolCall"]["content"][0],

@@ -1,4 +1,5 @@
-//! The pictures that an agent gives, in its texts and in what its tools give back.
+//! The pictures that engines give, in their texts and in what their tools give back: content blocks of the Model Context Protocol,
+//! which agents speak as well.
 //!
 //! Owns what of one travels in the view, and the words that stand for it everywhere else. Never decodes one.
 
@@ -14,7 +15,7 @@ const SHOWN: usize = 256 * 1024;
 const KIB: usize = 1024;
 
 /// The picture of a content block. `None`: it is none.
-pub(super) fn picture(block: &Map<String, Value>) -> Option<Picture> {
+pub(in crate::domain::dialect) fn picture(block: &Map<String, Value>) -> Option<Picture> {
     let inner = if text(block, "type") == Some("resource") { block.object("resource")? } else { block };
     let mime = text(inner, "mimeType").unwrap_or_default();
     let kind = mime.strip_prefix("image/").filter(|kind| is_plain(kind));
