@@ -3,7 +3,7 @@
 //!     cargo bench --bench end_to_end                   # prints the table
 //!     cargo bench --bench end_to_end -- --check        # and fails when a target is missed
 //!     cargo bench --bench end_to_end -- start egress   # only these groups: start, ping, egress, stalled,
-//!                                                      # ingest, http, latency, large, reopen, slope, tabs
+//!                                                      # ingest, http, latency, large, reopen, slope, tabs, edits
 //!     cargo bench --bench end_to_end -- --short --check --slack   # as CI does
 //!
 //! `--short` measures less of each group. With `--slack` a figure that is a ratio or a limit of time may be three tenths
@@ -15,6 +15,7 @@
 //! them its column stays empty, and `--check` fails.
 
 mod client;
+mod edits;
 mod egress;
 mod flow;
 mod ingest;
@@ -34,8 +35,10 @@ use client::Program;
 use length::Length;
 use table::{Slack, Table};
 
-const GROUPS: [&str; 11] =
-    ["start", "ping", "egress", "stalled", "ingest", "http", "latency", "large", "reopen", "slope", "tabs"];
+const GROUPS: [&str; 12] = [
+    "start", "ping", "egress", "stalled", "ingest", "http", "latency", "large", "reopen", "slope", "tabs",
+    "edits",
+];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -117,6 +120,7 @@ fn measure(group: &str, table: &mut Table, peers: &[Program], length: Length) {
         "reopen" => flow::reopen(table, length),
         "slope" => flow::slope(table, length),
         "tabs" => tabs::tabs(table),
+        "edits" => edits::edits(table, length),
         other => unreachable!("`{other}` is none of GROUPS"),
     }
 }
