@@ -68,6 +68,8 @@ impl StdioProcess {
             cwd: Directory::open(folder).map_err(no_folder)?,
             guard,
             hold: Hold::Cgroup,
+            // A program of the user's own, as an agent is.
+            confinement: None,
         };
         let streams = [stdin.into(), stdout.into(), stderr.into()];
         let process =

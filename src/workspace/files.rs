@@ -111,7 +111,7 @@ impl WorkspaceFiles {
             return done(FileJobDone::Context(Box::new(context::without(job, none.to_owned()))));
         };
         let folders = self.places().folders.clone();
-        let view = context::view(folders, overlay, &job);
+        let view = context::view(folders, overlay, job.trusted, Arc::clone(&job.lists));
         self.runtime.spawn(async move {
             let found = context::gather(job, view, search).await;
             done(FileJobDone::Context(Box::new(found)));
@@ -121,7 +121,7 @@ impl WorkspaceFiles {
     /// Definitions for a completion. Whoever types waits no longer than that: the next keystroke asks again.
     fn symbols(&self, waiting: OwnedSemaphorePermit, wanted: SymbolsWanted, overlay: Arc<Overlay>) {
         let Some(search) = self.search.clone() else { return wanted.found(Vec::new()) };
-        let view = context::view(self.places().folders.clone(), overlay, false);
+        let view = context::view(self.places().folders.clone(), overlay, false, wanted.lists());
         let cancel = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&cancel);
         self.runtime.spawn(async move {

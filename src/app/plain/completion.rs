@@ -13,6 +13,7 @@ use crate::domain::chat_document::{
     ChatText, Mention, Speaker, best_paths, is_chat, mention_at, symbol_typed,
 };
 use crate::domain::edits::overlay::{Position, char_at};
+use crate::domain::policy::file_lists::FileLists;
 use crate::protocol::request::{FindFilesParams, FindFilesResult};
 
 /// Words that are offered at a time; more are found by typing on.
@@ -60,6 +61,8 @@ pub struct SymbolsWanted {
     range: (Position, Position),
     /// What is offered in any case.
     words: Vec<WordOffered>,
+    /// Which files may be looked into.
+    lists: Arc<FileLists>,
     reply: Reply<StandardAnswer>,
 }
 
@@ -67,6 +70,11 @@ impl SymbolsWanted {
     /// What is typed of the name.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Which files may be looked into.
+    pub(crate) fn lists(&self) -> Arc<FileLists> {
+        Arc::clone(&self.lists)
     }
 
     /// Whether nobody waits for them any more: the user typed on.
@@ -250,7 +258,8 @@ impl App {
         let Some(name) = symbol_typed(&typed).map(str::to_owned) else {
             return reply.answer(StandardAnswer::Words(words));
         };
-        let wanted = Box::new(SymbolsWanted { name, typed, range, words, reply });
+        let lists = Arc::clone(&self.settings.standing.files);
+        let wanted = Box::new(SymbolsWanted { name, typed, range, words, lists, reply });
         // What is open is looked through as it is.
         let buffers = self.clients.buffers(None);
         self.files.submit(FileJob::Symbols(wanted), buffers);

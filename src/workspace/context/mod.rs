@@ -22,6 +22,7 @@ use crate::domain::context::choice::WantedContext;
 use crate::domain::context::item::{ContextKind, PromptContext};
 use crate::domain::context::shape::UserContext;
 use crate::domain::edits::overlay::{Overlay, PositionEncoding};
+use crate::domain::policy::file_lists::FileLists;
 use crate::host::ports::{CodeSearch, Root, WorkspaceView};
 
 /// How long an editor is waited for. It answers from memory; one that is busy for longer would hold the prompt up.
@@ -34,9 +35,13 @@ const FILES_TIME: Duration = Duration::from_millis(700);
 const GIT_TIME: Duration = Duration::from_millis(900);
 
 /// The workspace as a search sees it.
-pub(super) fn view(folders: Vec<Folder>, overlay: Arc<Overlay>, job: &ContextJob) -> WorkspaceView {
+pub(super) fn view(
+    folders: Vec<Folder>,
+    overlay: Arc<Overlay>,
+    trusted: bool,
+    lists: Arc<FileLists>,
+) -> WorkspaceView {
     let root = |folder: Folder| Some(Root { name: folder.name, uri: folder.uri, path: folder.path? });
-    let (trusted, lists) = (job.trusted, Arc::clone(&job.lists));
     WorkspaceView { roots: folders.into_iter().filter_map(root).collect(), overlay, trusted, lists }
 }
 
