@@ -101,7 +101,7 @@ fn a_call_that_is_denied_is_not_made_and_a_rule_holds_for_this_tool_of_this_serv
 }
 
 #[test]
-fn two_servers_with_the_same_tool_do_not_clash_and_a_changed_description_is_asked_about_again() {
+fn two_servers_with_the_same_tool_do_not_clash() {
     let two = |notes: &std::path::Path, said: &str| {
         json!({
             "docs": setting(notes, "docs", json!({ "ECHO_DESCRIPTION": said })),

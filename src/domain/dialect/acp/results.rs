@@ -337,7 +337,8 @@ mod tests {
         let read: InitializeResult = read(&payload(json!({
             "protocolVersion": 1,
             "agentCapabilities": {"loadSession": true, "promptCapabilities": {"image": true, "audio": null},
-                "sessionCapabilities": {"close": {}, "list": null, "fork": {"x": 1}, "resume": false}},
+                "sessionCapabilities": {"close": {}, "list": null, "fork": {"x": 1}, "resume": false},
+                "mcpCapabilities": {"http": true, "sse": true}},
             "agentInfo": {"name": "OpenCode", "version": "1.18.33"},
             "authMethods": [{"id": "a", "name": "A", "type": "terminal"}, {"name": "no id"}, 7],
         })));
@@ -353,6 +354,7 @@ mod tests {
                         fork: true,
                         ..Default::default()
                     },
+                    mcp_capabilities: McpCapabilities { http: true },
                 },
                 auth_methods: vec![AuthMethod {
                     id: "a".to_owned(),
