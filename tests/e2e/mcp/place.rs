@@ -1,6 +1,7 @@
 //! A trusted workspace, a model that says what the story tells it to, and servers of tools.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -25,6 +26,13 @@ pub fn setting(notes: &Path, name: &str, env: Value) -> Value {
     json!({ "command": "python3", "args": [script, notes.join(name)], "env": env })
 }
 
+fn options(model: &Model, servers: Value) -> Options {
+    let chosen = model.chosen(true);
+    let mut options = chosen.options.clone();
+    options["mcpServers"] = servers;
+    Options { options, ..chosen }.env("OPENAI_API_KEY", "canary-of-ours-1")
+}
+
 impl Place {
     /// One server, `docs`, which holds a secret.
     pub fn with(replies: Vec<Reply>) -> Self {
@@ -35,17 +43,20 @@ impl Place {
     pub fn of(replies: Vec<Reply>, servers: impl FnOnce(&Path) -> Value) -> Self {
         let notes = tempfile::tempdir().expect("a folder");
         let model = Model::start(replies);
-        let chosen = model.chosen(true);
-        let mut options = chosen.options.clone();
-        options["mcpServers"] = servers(notes.path());
-        let options = Options { options, ..chosen }.env("OPENAI_API_KEY", "canary-of-ours-1");
-        Self::started(model, notes, options)
-    }
-
-    fn started(model: Model, notes: tempfile::TempDir, options: Options) -> Self {
-        let mut server = Server::ready(options);
+        let mut server = Server::ready(options(&model, servers(notes.path())));
         let session = server.session();
         Self { model, server, session, notes }
+    }
+
+    /// The process is killed, and another one starts in its place with these servers.
+    pub fn killed(mut self, servers: impl FnOnce(&Path) -> Value) -> Self {
+        self.server.kill();
+        let (workspace, state) = (Arc::clone(&self.server.workspace), Arc::clone(&self.server.state));
+        let mut server = Server::start_in(workspace, state, options(&self.model, servers(self.notes.path())));
+        server.shake_hands();
+        server.ask("bb/init", json!({}));
+        server.ask("bb/selectSession", json!({ "sessionId": self.session }));
+        Self { server, ..self }
     }
 
     pub fn notes(&self) -> PathBuf {

@@ -6,6 +6,10 @@ import sys
 
 HEARD = sys.argv[1]
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+DESCRIPTION = os.environ.get("ECHO_DESCRIPTION", "Says it again.")
+if os.path.exists(HEARD + ".description"):
+    with open(HEARD + ".description", encoding="utf-8") as described:
+        DESCRIPTION = described.read()
 
 
 def tool(name, description, schema=None, **more):
@@ -14,7 +18,7 @@ def tool(name, description, schema=None, **more):
 
 TOOLS = [
     # It claims to be harmless: that is its own word.
-    tool("echo", os.environ.get("ECHO_DESCRIPTION", "Says it again."), TEXT, annotations={"readOnlyHint": True}),
+    tool("echo", DESCRIPTION, TEXT, annotations={"readOnlyHint": True}),
     tool("big", "Gives much."),
     tool("picture", "Gives a picture."),
     tool("fail", "Fails."),

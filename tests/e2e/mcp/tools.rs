@@ -1,9 +1,13 @@
 //! Tools of servers: what a model is offered, what the user is asked, and what comes of a call.
 
+use std::path::Path;
+use std::time::{Duration, Instant};
+
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::place::{KEY, Place, setting};
+use crate::harness::PATIENCE;
 use crate::model::{Reply, Step, calls, says};
 
 fn echo(text: &str) -> Reply {
@@ -102,15 +106,8 @@ fn a_call_that_is_denied_is_not_made_and_a_rule_holds_for_this_tool_of_this_serv
 
 #[test]
 fn two_servers_with_the_same_tool_do_not_clash() {
-    let two = |notes: &std::path::Path, said: &str| {
-        json!({
-            "docs": setting(notes, "docs", json!({ "ECHO_DESCRIPTION": said })),
-            "more": setting(notes, "more", json!({})),
-        })
-    };
-    let mut place = Place::of(vec![calls("mcp__more__echo", json!({ "text": "x" })), says("ok")], |notes| {
-        two(notes, "Says it.")
-    });
+    let two = |notes: &Path| json!({ "docs": setting(notes, "docs", json!({})), "more": setting(notes, "more", json!({})) });
+    let mut place = Place::of(vec![calls("mcp__more__echo", json!({ "text": "x" })), says("ok")], two);
     let session = place.session.clone();
     place.server.prompt(&session, "say x");
     let names = offered(&place.model.asked().body);
@@ -123,6 +120,83 @@ fn two_servers_with_the_same_tool_do_not_clash() {
         place.heard(name).iter().filter(|message| message["method"] == "tools/call").count()
     };
     assert_eq!((called(&place, "docs"), called(&place, "more")), (0, 1));
+}
+
+/// `docs`, which says this of its tool.
+fn described(said: &str) -> impl FnOnce(&Path) -> Value {
+    let env = json!({ "ECHO_DESCRIPTION": said });
+    |notes| json!({ "docs": setting(notes, "docs", env) })
+}
+
+/// The same, where only the tool's own words differ: the definition of the server stays.
+fn describing(said: &str) -> impl FnOnce(&Path) -> Value {
+    let said = said.to_owned();
+    move |notes| {
+        std::fs::write(notes.join("docs.description"), said).expect("a file");
+        json!({ "docs": setting(notes, "docs", json!({})) })
+    }
+}
+
+#[test]
+fn a_rule_outlives_the_process_and_ends_when_the_tool_is_described_in_another_way() {
+    // Given a tool that is always allowed in this workspace
+    let mut place =
+        Place::of(vec![echo("1"), says("1"), echo("2"), says("2"), echo("3"), says("3")], describing("One."));
+    let session = place.session.clone();
+    place.server.prompt(&session, "say 1");
+    let ask = place.server.wait_ask(&session);
+    let mut answer = crate::harness::Server::decision(&session, &ask, "allow_rule");
+    answer["optionId"] = json!("allow_rule_workspace");
+    place.server.ask("bb/approvePermission", answer);
+    place.server.wait_end(&session);
+    // When another process has the same server, then it is not asked
+    let mut place = place.killed(describing("One."));
+    place.server.turn(&session, "say 2");
+    assert_eq!(place.heard("docs").iter().filter(|message| message["method"] == "tools/call").count(), 2);
+    // And when the server says something else of it, it is asked again
+    let mut place = place.killed(describing("Another."));
+    place.server.prompt(&session, "say 3");
+    place.server.wait_ask(&session);
+    assert_eq!(place.heard("docs").iter().filter(|message| message["method"] == "tools/call").count(), 2);
+}
+
+#[test]
+fn a_call_that_waits_outlives_a_kill_and_is_made_once_when_it_is_allowed_then() {
+    let mut place = Place::of(vec![echo("late"), says("ok")], described("One."));
+    let session = place.session.clone();
+    place.server.prompt(&session, "say it");
+    place.server.wait_ask(&session);
+    // When the process is killed while the user is asked, and answers in the next one
+    let mut place = place.killed(described("One."));
+    let listed = place.server.ask("bb/permission/list", json!({}));
+    let waiting = &listed["pending"][0]["permission"];
+    assert_eq!(waiting["subject"]["server"], "docs", "{listed}");
+    let answer = json!({ "sessionId": session, "requestId": waiting["requestId"], "decision": "allow_once",
+                         "digest": waiting["digest"] });
+    place.server.ask("bb/approvePermission", answer);
+    // Then the call is made, once
+    place.model.asked();
+    assert_eq!(place.model.asked().tool_result(), "late");
+    place.server.wait_end(&session);
+    assert_eq!(place.heard("docs").iter().filter(|message| message["method"] == "tools/call").count(), 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_is_gone_when_the_process_that_started_it_was_killed() {
+    let mut place = Place::with(vec![]);
+    place.until("docs", "ready");
+    let greeted = place.until_heard("docs", "the greeting", |message| message["method"] == "initialize");
+    let stat = format!("/proc/{}/stat", greeted["pid"]);
+    // What nobody has waited for yet has ended all the same.
+    let runs = || std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
+    assert!(runs());
+    place.server.kill();
+    let began = Instant::now();
+    while runs() {
+        assert!(began.elapsed() < PATIENCE, "it still runs");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 #[test]
