@@ -715,6 +715,17 @@ fn requests() -> BTreeMap<&'static str, (Vec<Value>, Vec<Value>)> {
                 vec![json!({}), json!({"name": null}), json!({"name": "m", "provider": 1})],
             ),
         ),
+        (
+            "bb/session/rename",
+            (
+                vec![json!({"sessionId": "s", "title": "t"})],
+                vec![
+                    json!({"sessionId": "s"}),
+                    json!({"title": "t"}),
+                    json!({"sessionId": "s", "title": null}),
+                ],
+            ),
+        ),
         ("bb/models/providers", none()),
         (
             "bb/models/check",
@@ -1178,6 +1189,7 @@ fn results() -> Vec<(&'static str, Value, Value)> {
             json!({"mode": "all", "classes": {}, "patterns": [], "runner": "local_terminal"}),
         ),
         ("bb/models/set", json!({"models": []}), json!({"models": [{"id": 1, "name": "M"}]})),
+        ("bb/session/rename", json!({"sessionId": "s", "title": "t"}), json!({"sessionId": "s"})),
         (
             "bb/models/providers",
             json!({"providers": [{"provider": "openai", "label": "OpenAI", "needsKey": true, "keyVariable": "K", "keyIsSet": true,

@@ -129,6 +129,9 @@ impl App {
                 self.context_preview(client, params, reply.of::<methods::ContextPreview>())
             }
             Request::ListFiles(params) => self.list_files(client, params, reply.of::<methods::ListFiles>()),
+            Request::SessionRename(params) => {
+                reply.of::<methods::SessionRename>().settle(self.rename_session(params));
+            }
             Request::FindFiles(params) => self.find_files(params, reply.of::<methods::FindFiles>()),
             Request::ReadFileSnippet(params) => {
                 self.read_file_snippet(client, params, reply.of::<methods::ReadFileSnippet>())

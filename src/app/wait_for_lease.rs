@@ -97,6 +97,7 @@ impl App {
             Request::Command(params) => Some(params.session_id.clone()),
             Request::Rebuild(params) => Some(params.session_id.clone()),
             Request::QueueEdit(params) => params.session_id.clone(),
+            Request::SessionRename(params) => Some(params.session_id.clone()),
             Request::QueueMove(params) => params.session_id.clone(),
             Request::QueueRemove(params) => params.session_id.clone(),
             Request::QueueResume(params) => params.session_id.clone(),

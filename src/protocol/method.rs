@@ -143,6 +143,8 @@ requests! {
         [];
     SelectSession, "bb/selectSession", SessionParams => SelectSessionResult, "Attaches a session and gives its newest view.",
         [SESSION, ENGINE, TRUST];
+    SessionRename, "bb/session/rename", SessionRenameParams => SessionRenameResult, "Calls a session by another title.",
+        [SESSION, SIZE];
     DeleteSession, "bb/deleteSession", SessionParams => DeleteSessionResult, "Stops and deletes a session.",
         [SESSION, ENGINE];
     SendMessage, "bb/sendMessage", SendMessageParams => SendMessageResult, "Sends a prompt, or queues it behind a running turn.",

@@ -47,7 +47,7 @@ pub(crate) use self::resume::{RebuildResult, Resume, ResumeVerdict};
 pub use self::session::CommandResult;
 pub(crate) use self::session::{
     CommandParams, CreateSessionParams, DeleteSessionResult, HeldBy, ListSessionsResult, SelectSessionResult,
-    SessionParams, SessionResult, SessionSummary,
+    SessionParams, SessionRenameParams, SessionRenameResult, SessionResult, SessionSummary,
 };
 
 /// No params.

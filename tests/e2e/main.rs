@@ -74,5 +74,6 @@ mod settings;
 mod stalled_editor;
 mod subjects;
 mod tabs;
+mod titles;
 mod transcript;
 mod undo_turns;

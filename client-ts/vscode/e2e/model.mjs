@@ -13,6 +13,8 @@ export function gate() {
 export const says = (...steps) => ({ steps });
 /** A step of a reply: pieces, so many a second, written as they fall due. */
 export const paced = (pieces, perSecond) => ({ pieces, perSecond });
+/** A step of a reply: the connection breaks. */
+export const breaks = { breaks: true };
 /** A reply that calls one tool. */
 export const calls = (name, input) => ({ steps: [{ name, input }] });
 
@@ -53,7 +55,8 @@ export async function startModel() {
       else if ("opened" in step) {
         response.write(": a gate\n\n");
         await step.opened;
-      } else if ("pieces" in step) await stream(step, (some) => response.write(some.map((content) => frame({ content })).join("")));
+      } else if ("breaks" in step) return void response.destroy();
+      else if ("pieces" in step) await stream(step, (some) => response.write(some.map((content) => frame({ content })).join("")));
       else {
         called = true;
         send({

@@ -134,7 +134,8 @@ function windowOf(page) {
       await item.waitFor();
       // A click on what is shown hides it.
       if ((await item.getAttribute("aria-selected")) !== "true" && !(await item.getAttribute("class")).includes("checked"))
-        await item.locator("a").click();
+        // Not its name: a number may lie over that.
+        await item.click();
     },
     /** Waits until the turn is over. */
     idle: () => view.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" }),

@@ -19,6 +19,7 @@ mod prompts;
 mod queue;
 mod sessions;
 mod shown_patch;
+mod titles;
 mod turns;
 
 pub(in crate::app) use approvals::Settling;

@@ -82,6 +82,26 @@ pub struct SessionResult {
     pub session_id: String,
 }
 
+/// Params of `bb/session/rename`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionRenameParams {
+    /// Id of the session.
+    pub session_id: String,
+    /// What it is called from now on; not blank, and cut at 200 characters.
+    pub title: String,
+}
+
+/// Result of `bb/session/rename`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SessionRenameResult {
+    /// Id of the session.
+    pub session_id: String,
+    /// What it is called.
+    pub title: String,
+}
+
 /// Result of `bb/listSessions`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ListSessionsResult {

@@ -49,11 +49,48 @@ export default async function accessibility(stage) {
       found.push(...(await scan(frame, background)).map((violation) => `${name}, ${place}: ${violation}`));
     await picture(`theme-${kind}`);
   }
+  // The choice of who answers, and finding in the conversation; both again in a narrow sidebar and at twice the size.
+  const { page } = stage;
+  await view.locator(".scroller").focus();
+  await page.keyboard.press("Control+f");
+  await view.getByLabel("Find in the conversation").fill("table");
+  found.push(...(await scan(await stage.sidebarFrame(), "--vscode-sideBar-background")).map((violation) => `find: ${violation}`));
+  found.push(...(await beyond(await stage.sidebarFrame(), "find")));
+  await page.keyboard.press("Escape");
+  await command("BreadBoard: Choose Who Answers");
+  await view.getByRole("heading", { name: "With a key" }).waitFor();
+  found.push(...(await scan(await stage.sidebarFrame(), "--vscode-sideBar-background")).map((violation) => `setup: ${violation}`));
+  found.push(...(await beyond(await stage.sidebarFrame(), "setup")));
+  await picture("setup-by-command");
+  await view.getByRole("button", { name: "Leave it as it is" }).click();
   assert.deepEqual(found, []);
   say(`axe-core has no serious or critical complaint in ${THEMES.length} themes`);
   await card.getByRole("button", { name: "Deny" }).click();
   await view.locator(".assistant", { hasText: "Not written." }).waitFor();
   await panel.getByRole("button", { name: "Cancel", exact: true }).click();
+}
+
+/** What stands out of a page that is 250 pixels wide, or drawn at twice the size: nothing may be scrolled to sideways but tables and code. */
+async function beyond(frame, of) {
+  return frame.evaluate((of) => {
+    const { body } = document;
+    const out = [];
+    for (const [how, style] of [
+      ["250 px", { width: "250px" }],
+      ["200 %", { zoom: "2", width: `${Math.max(250, window.innerWidth) / 2}px` }],
+    ]) {
+      Object.assign(body.style, style);
+      const { right } = body.getBoundingClientRect();
+      for (const element of body.querySelectorAll("button, input, select, textarea, h2, h3, p")) {
+        const box = element.getBoundingClientRect();
+        const scrolls = element.closest(".tabs, .panes, .table, pre, .context-chips, .visually-hidden, .skip");
+        if (box.width > 0 && scrolls === null && box.right > right + 1)
+          out.push(`${of}, ${how}: ${element.tagName} "${(element.getAttribute("aria-label") ?? element.textContent ?? "").slice(0, 30)}" ends ${Math.round(box.right - right)} px beyond`);
+      }
+      Object.assign(body.style, { width: "", zoom: "" });
+    }
+    return out;
+  }, of);
 }
 
 async function scan(frame, background) {

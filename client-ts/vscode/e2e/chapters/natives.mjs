@@ -6,11 +6,13 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { openFile } from "../editor.mjs";
 import { eventually } from "../stage.mjs";
-import { says } from "../model.mjs";
+import { breaks, gate, says } from "../model.mjs";
 
 export default async function natives({ page, view, model, folder, prompt, idle, command, show, picture, say }) {
   await command("View: Close All Editors");
   await command("BreadBoard: New Session");
+  await view.locator(".tab.active", { hasText: "New session" }).waitFor();
+  await view.locator(".welcome").waitFor();
   await prompt.fill("");
   await prompt.pressSequentially("see @srclib");
   await view.locator(".choices li", { hasText: "lib.rs" }).first().waitFor();
@@ -51,16 +53,22 @@ export default async function natives({ page, view, model, folder, prompt, idle,
   await picture("commit-message");
   say("the message of the commit stands in its field");
 
-  // Nobody looks, and the turn fails: no reply is left.
+  // Nobody looks when the connection to the model breaks.
   await show("BreadBoard");
+  const unseen = gate();
+  const asks = model.asked.length;
+  model.reply(says("It begins", unseen, breaks));
   await prompt.fill("this will fail");
   await prompt.press("Enter");
+  await eventually("the model was asked", () => (model.asked.length > asks ? true : undefined));
   await show("Explorer");
+  await view.locator(".assistant").first().waitFor({ state: "detached" });
+  unseen.open();
   const toast = page.locator(".notification-toast", { hasText: "failed" });
   await toast.waitFor();
   await picture("failed-told");
   await toast.getByRole("button", { name: "Show It" }).click();
-  await view.locator(".notice.error").last().waitFor();
+  await view.locator(".notice.error, .notice.warning").last().waitFor();
   await command("View: Close All Editors");
   say("a turn that failed while nobody looked is told, and one click away");
 }

@@ -77,8 +77,9 @@ export default async function reading(stage) {
 
   // A prompt is changed and sent anew.
   const user = view.locator(".user").last();
-  await user.hover();
-  await user.getByRole("button", { name: "Change this prompt and send it anew" }).click();
+  // By the keyboard: what has the focus is scrolled to.
+  await user.getByRole("button", { name: "Change this prompt and send it anew" }).focus();
+  await page.keyboard.press("Enter");
   assert.equal(await prompt.inputValue(), "where is the limit of retries?");
   model.reply(says("In lib.rs, as before."));
   await ask("where is the limit, in one line?");
@@ -97,6 +98,6 @@ export default async function reading(stage) {
   await command("BreadBoard: Export the Session as Markdown");
   await page.locator(".monaco-editor .view-line", { hasText: "# Retries" }).first().waitFor();
   await picture("export");
-  await command("View: Close All Editors");
+  await command("View: Revert and Close Editor");
   say("a prompt was changed and sent anew, words were found, and the session is Markdown");
 }

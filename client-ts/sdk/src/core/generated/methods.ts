@@ -11,6 +11,7 @@ export const REQUESTS: ReadonlyArray<keyof Requests> = [
   "bb/createSession",
   "bb/listSessions",
   "bb/selectSession",
+  "bb/session/rename",
   "bb/deleteSession",
   "bb/sendMessage",
   "bb/stop",

@@ -1816,6 +1816,22 @@ export type SelectSessionResult = {
   resume: Resume;
 };
 
+/** Params of `bb/session/rename`. */
+export type SessionRenameParams = {
+  /** Id of the session. */
+  sessionId: string;
+  /** What it is called from now on; not blank, and cut at 200 characters. */
+  title: string;
+};
+
+/** Result of `bb/session/rename`. */
+export type SessionRenameResult = {
+  /** Id of the session. */
+  sessionId: string;
+  /** What it is called. */
+  title: string;
+};
+
 /** Params of every method that names only a session. */
 export type DeleteSessionParams = {
   /** Id of the session. */
@@ -3223,6 +3239,8 @@ export type Requests = {
   "bb/listSessions": { params: ListSessionsParams; result: ListSessionsResult };
   /** Attaches a session and gives its newest view. */
   "bb/selectSession": { params: SelectSessionParams; result: SelectSessionResult };
+  /** Calls a session by another title. */
+  "bb/session/rename": { params: SessionRenameParams; result: SessionRenameResult };
   /** Stops and deletes a session. */
   "bb/deleteSession": { params: DeleteSessionParams; result: DeleteSessionResult };
   /** Sends a prompt, or queues it behind a running turn. */

@@ -214,6 +214,12 @@ export class Model {
     else this.asks.bring(next.permission.requestId);
   }
 
+  renameSession(sessionId: string, title: string): Promise<void> {
+    return this.sentences.attempt(async () => {
+      await this.client.request("bb/session/rename", { sessionId, title });
+    });
+  }
+
   async deleteSession(sessionId: string): Promise<void> {
     await this.sentences.attempt(async () => {
       await this.client.request("bb/deleteSession", { sessionId });
