@@ -97,6 +97,12 @@ impl Run<'_> {
                     self.server().wait_response(&id);
                 }
                 "run.finished" => break,
+                _ if is_waited_for_in_vain(&event) => {
+                    // The question, or the answer to it, went with the socket, and the protocol has no word to ask for it again:
+                    // only the user can end the turn.
+                    self.met.push("in vain");
+                    self.beside(Beside::Stop);
+                }
                 _ => {}
             }
         }
@@ -233,6 +239,12 @@ impl Run<'_> {
             self.met.push("whole");
         }
     }
+}
+
+/// Whether the host says behind a broken socket that it waits for an answer.
+fn is_waited_for_in_vain(event: &Value) -> bool {
+    let waiting = event["payload"]["state"]["pending_approvals"].as_array();
+    event["type"] == "session.state" && waiting.is_some_and(|waiting| !waiting.is_empty())
 }
 
 fn shown(journal: &[Value]) -> String {

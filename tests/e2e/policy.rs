@@ -152,7 +152,8 @@ fn r002_93_a_repository_cannot_set_what_is_done_without_asking() {
     let listed = server.ask("bb/permission/list", json!({}));
     assert_eq!(
         listed["approvals"],
-        json!({ "mode": "ask", "classes": {}, "patterns": [], "runner": "local_terminal" })
+        json!({ "mode": "ask", "classes": {}, "patterns": [], "runner": "local_terminal",
+                "files": { "read": ["**/*"], "change": ["**/*"], "never": [] } })
     );
     server.decide(&session, &ask, "deny");
     server.wait_end(&session);

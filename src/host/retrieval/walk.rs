@@ -71,7 +71,9 @@ impl WalkedTree {
                 found.insert((root, rel.to_owned()), Some(Arc::clone(document)));
             }
         }
-        found.retain(|(_, rel), _| view.lists.forbids(rel, FileUse::Read).is_none());
+        if !view.lists.is_open() {
+            found.retain(|(_, rel), _| view.lists.forbids(rel, FileUse::Read).is_none());
+        }
         let files = found.into_iter().map(|((root, rel), open)| SourceFile { root, rel, open }).collect();
         Ok(Self { files, truncated, dirs })
     }
