@@ -122,11 +122,16 @@ impl Server {
 
     /// `initialize` up to its answer.
     pub fn initialize(&mut self, root: &std::path::Path, options: Value) -> Value {
+        self.initialize_as(root, options, json!({}))
+    }
+
+    /// The same, of an editor that can do this.
+    pub fn initialize_as(&mut self, root: &std::path::Path, options: Value, capabilities: Value) -> Value {
         let uri = format!("file://{}", root.display());
         self.request(
             "initialize",
             json!({
-                "processId": std::process::id(), "rootUri": uri, "capabilities": {},
+                "processId": std::process::id(), "rootUri": uri, "capabilities": capabilities,
                 "workspaceFolders": [{ "uri": uri, "name": "bench" }], "initializationOptions": options,
             }),
         )

@@ -50,7 +50,7 @@ pub(super) const WAITING: usize = 1_024;
 const WORKING: usize = 4;
 
 /// How long definitions are looked for while somebody types.
-const SYMBOLS_TIME: Duration = Duration::from_millis(250);
+const SYMBOLS_TIME: Duration = Duration::from_millis(200);
 
 /// Commands that run at the same time; more wait among the rest.
 const RUNNING: usize = 8;

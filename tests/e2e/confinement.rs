@@ -154,7 +154,7 @@ fn r002_89_usual_builds_and_tests_work_as_they_do_without_it() {
                 ("Cargo.toml", "[package]\nname = \"x\"\nversion = \"0.1.0\"\nedition = \"2021\"\n"),
                 ("src/lib.rs", "#[test]\nfn works() { assert_eq!(1 + 1, 2); }\n"),
             ],
-            "cargo test --offline --lib --target-dir target 2>&1",
+            "RUSTC_WRAPPER= cargo test --offline --lib --target-dir target 2>&1",
             "1 passed",
         ),
     ] {
