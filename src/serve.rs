@@ -282,14 +282,11 @@ fn open_engine(
     hide: Redactor,
 ) -> Result<Box<dyn Engine>, CodedError> {
     match settings.engine.kind {
-        EngineKind::Embedded => Ok(Box::new(EmbeddedEngine::new(
-            reports,
-            scopes,
-            runtime,
-            tokens(),
-            || System.fresh_id(),
-            || System.now_ms(),
-        ))),
+        EngineKind::Embedded => {
+            let (fresh_id, now_ms) = (|| System.fresh_id(), || System.now_ms());
+            let engine = EmbeddedEngine::new(reports, scopes, runtime, tokens(), fresh_id, now_ms);
+            Ok(Box::new(engine.with_budget(&settings.budget)))
+        }
         EngineKind::Breadboard => {
             let token = said(ENV_API_TOKEN).map(Secret);
             let setup = breadboard::Setup::read(&settings.engine, token, said(ENV_API_URL).as_deref())?;

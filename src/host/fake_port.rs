@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use url::Url;
 
 use super::ports::{
-    Answer, FileOperation, PortError, PortFuture, Ran, Root, TurnPort, WorkspaceView, Written,
+    Answer, FileOperation, Level, PortError, PortFuture, Ran, Root, TurnPort, WorkspaceView, Written,
 };
 use crate::domain::dialect::desktop::message::{ServerMessage, SessionState};
 use crate::domain::edits::text::content_hash;
@@ -36,6 +36,7 @@ pub(crate) struct FakePort {
     ids: AtomicU64,
     pub(crate) said: Mutex<Vec<ServerMessage>>,
     pub(crate) steps: Mutex<Vec<TurnStep>>,
+    pub(crate) notices: Mutex<Vec<String>>,
     pub(crate) writes: Mutex<Vec<Write>>,
     pub(crate) operations: Mutex<Vec<(String, Option<String>, FileOperation)>>,
     pub(crate) commands: Mutex<Vec<(String, String)>>,
@@ -59,6 +60,7 @@ impl FakePort {
             ids: AtomicU64::new(0),
             said: Mutex::default(),
             steps: Mutex::default(),
+            notices: Mutex::default(),
             writes: Mutex::default(),
             operations: Mutex::default(),
             commands: Mutex::default(),
@@ -141,6 +143,14 @@ impl TurnPort for FakePort {
                 self.stop.send_replace(true);
             }
         })
+    }
+
+    fn notice(&self, _level: Level, text: String) -> PortFuture<'_, ()> {
+        Box::pin(async move { self.notices.lock().unwrap().push(text) })
+    }
+
+    fn is_news(&self, text: &str) -> bool {
+        !self.notices.lock().unwrap().iter().any(|notice| notice == text)
     }
 
     fn step(&self, step: TurnStep) -> PortFuture<'_, ()> {

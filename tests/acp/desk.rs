@@ -207,7 +207,15 @@ impl Desk {
             context: Box::default(),
         };
         let (session_id, model, history) = (session_id.to_owned(), None, Vec::new());
-        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history, looked_at: None });
+        self.engine.call(EngineCall::StartTurn {
+            session_id,
+            turn,
+            prompt,
+            model,
+            history,
+            memory: Vec::new(),
+            looked_at: None,
+        });
     }
 
     /// Starts a turn with this model.
@@ -218,9 +226,17 @@ impl Desk {
             attachments: Vec::new(),
             context: Box::default(),
         };
-        let model = Some(ModelSetting { provider: None, name: model.to_owned(), url: None });
+        let model = Some(ModelSetting { provider: None, name: model.to_owned(), ..ModelSetting::default() });
         let (session_id, history) = (session_id.to_owned(), Vec::new());
-        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history, looked_at: None });
+        self.engine.call(EngineCall::StartTurn {
+            session_id,
+            turn,
+            prompt,
+            model,
+            history,
+            memory: Vec::new(),
+            looked_at: None,
+        });
     }
 
     pub fn stop(&self, session_id: &str) {

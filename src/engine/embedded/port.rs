@@ -12,9 +12,10 @@ use crate::app::inbox::Reply;
 use crate::app::ports::{ClientRequest, CommandRan, DiskChange, DiskChangeKind, EngineReport, TurnScope};
 use crate::domain::coded_error::CodedError;
 use crate::domain::dialect::desktop::message::ServerMessage;
+use crate::domain::remedy::Remedy;
 use crate::domain::steps::TurnStep;
 use crate::host::ports::{
-    Answer, FileOperation, PortError, PortFuture, Ran, TurnPort, WorkspaceView, Written,
+    Answer, FileOperation, Level, PortError, PortFuture, Ran, TurnPort, WorkspaceView, Written,
 };
 
 /// The port of one turn.
@@ -66,6 +67,25 @@ impl TurnPort for SessionPort {
             // A closed channel means that the loop is gone, and nobody is left to hear.
             let _ = self.shared.reports.send(report).await;
         })
+    }
+
+    fn notice(&self, level: Level, text: String) -> PortFuture<'_, ()> {
+        let level = match level {
+            Level::Info => "info",
+            Level::Warning => "warning",
+        };
+        Box::pin(async move {
+            let session_id = self.session_id.clone();
+            let report = EngineReport::Noticed { session_id, level, text, remedy: Remedy::default() };
+            // A closed channel means that the loop is gone, and nobody is left to hear.
+            let _ = self.shared.reports.send(report).await;
+        })
+    }
+
+    fn is_news(&self, text: &str) -> bool {
+        let mut state = self.shared.state();
+        let session = state.sessions.get_mut(&self.session_id);
+        session.is_some_and(|session| session.told.replace(text.to_owned()).as_deref() != Some(text))
     }
 
     fn step(&self, step: TurnStep) -> PortFuture<'_, ()> {

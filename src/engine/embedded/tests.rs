@@ -65,6 +65,7 @@ impl Bench {
             prompt,
             model,
             history: Vec::new(),
+            memory: Vec::new(),
             looked_at: None,
         });
     }
@@ -74,6 +75,7 @@ impl Bench {
             provider: Some("openai".to_owned()),
             name: "m".to_owned(),
             url: Some(url.to_owned()),
+            ..ModelSetting::default()
         };
         *self.model.borrow_mut() = Some(setting.clone());
         self.engine.call(EngineCall::SetModel(Some(setting)));
@@ -276,6 +278,7 @@ async fn a_panic_inside_a_turn_ends_the_turn_with_a_sentence() {
             },
             model: None,
             history: Vec::new(),
+            memory: Vec::new(),
             looked_at: None,
         });
         let failure = loop {
@@ -426,6 +429,7 @@ async fn a_text_attachment_reaches_the_model_and_a_binary_one_is_only_named() {
         },
         model: bench.model.borrow().clone(),
         history: Vec::new(),
+        memory: Vec::new(),
         looked_at: None,
     });
     bench.rest().await;
@@ -444,7 +448,7 @@ async fn a_turn_uses_its_own_model_whatever_is_in_use_between_turns() {
     let mut bench = bench(false);
     let named = |name: &str| {
         let (provider, url) = (Some("openai".to_owned()), Some("http://127.0.0.1:9/v1".to_owned()));
-        Some(ModelSetting { provider, name: name.to_owned(), url })
+        Some(ModelSetting { provider, name: name.to_owned(), url, ..ModelSetting::default() })
     };
     bench.start_on(1, "hello", named("first"));
     // Another is chosen before the turn's task ran once.

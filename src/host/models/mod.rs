@@ -11,11 +11,16 @@ mod draft;
 pub(crate) mod failure;
 pub(crate) mod fault;
 mod json;
+pub(crate) mod known;
 pub(crate) mod target;
+mod text_calls;
 pub(crate) mod tokens;
+pub(crate) mod tuning;
 
 pub(crate) use client::{Limits, ModelClient};
-pub(crate) use conversation::{Call, Conversation, Delta, Finished, ToolSpec};
+pub(crate) use conversation::{Call, Conversation, Delta, Finished, Image, ToolSpec, Usage};
 pub(crate) use failure::ModelError;
 pub(crate) use target::{ModelChoice, Target};
+pub(crate) use text_calls::TextCalls;
 pub(crate) use tokens::{HostTokens, Token, TokenStore};
+pub(crate) use tuning::{Effort, Price, Tuning};

@@ -3,6 +3,7 @@
 //! Owns names, schemas, bounds and the messages around a call. Never decides about trust alone: the loop of the server
 //! refuses on its own as well.
 
+mod edit_file;
 mod list_files;
 mod outline;
 mod plan;
@@ -46,6 +47,7 @@ pub(crate) fn offered(trusted: bool) -> Vec<ToolSpec> {
         plan::spec(),
     ];
     if trusted {
+        tools.push(edit_file::spec());
         tools.push(propose_patch::spec());
         tools.push(run_command::spec());
     }
@@ -72,6 +74,7 @@ pub(crate) async fn run(voice: &mut TurnOutput<'_>, call: &Call) -> String {
         search_text::NAME => search_text::run(voice, args).await,
         search_symbols::NAME => search_symbols::run(voice, args).await,
         outline::NAME => outline::run(voice, args).await,
+        edit_file::NAME => edit_file::run(voice, args, None).await,
         propose_patch::NAME => propose_patch::run(voice, args, None).await,
         run_command::NAME => run_command::run(voice, args, None).await,
         _ => Err(ProposalRefusal {
@@ -94,6 +97,7 @@ pub(crate) async fn go_on(
         _ => Map::new(),
     };
     let outcome = match call.name.as_str() {
+        edit_file::NAME => edit_file::run(voice, args, Some(before)).await,
         propose_patch::NAME => propose_patch::run(voice, args, Some(before)).await,
         run_command::NAME => run_command::run(voice, args, Some(before)).await,
         _ => Err(ProposalRefusal {
@@ -181,7 +185,7 @@ mod tests {
             names(false),
             ["list_files", "read_file", "search_text", "search_symbols", "outline", "plan"]
         );
-        assert_eq!(names(true)[6..], ["propose_patch", "run_command"]);
+        assert_eq!(names(true)[6..], ["edit_file", "propose_patch", "run_command"]);
     }
 
     #[test]

@@ -56,7 +56,9 @@ async fn http_errors_end_in_one_sentence_without_the_token() {
         (429, "slow down".to_owned(), "HTTP 429", true),
         (404, json!({ "error": "no such model" }).to_string(), "There is no model `m-medium`", false),
     ] {
-        let server = FakeModel::start(vec![Script::Status(status, body)]).await;
+        // One that takes nothing now is asked some times.
+        let scripts = (0..4).map(|_| Script::Status(status, body.clone())).collect();
+        let server = FakeModel::start(scripts).await;
         let world = world(false, User::Denies);
         turn::run(&world.port, openai_request(&server)).await;
         let (message, again) = error_of(&world.port);
@@ -217,6 +219,7 @@ async fn an_unusable_model_setting_is_said_and_an_attachment_is_fenced() {
         name: "n.md".to_owned(),
         mime: "text/markdown".to_owned(),
         text: Some("```\nx\n```".to_owned()),
+        image: None,
     }];
     turn::run(&world_.port, request).await;
     let messages = server.asked()[0].body["messages"].as_array().unwrap().clone();

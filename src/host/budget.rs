@@ -1,0 +1,130 @@
+//! How far a turn goes before it asks whether to go on.
+//!
+//! Owns the counts, and the words in which they are said. Each answer that it may go on adds the same again.
+
+use serde_json::{Map, json};
+
+use super::ports::Answer;
+use super::turn_output::TurnOutput;
+use crate::domain::dialect::desktop::message::{RiskLevel, ServerMessage};
+use crate::domain::steps::EffectAsked;
+
+/// Name of the request, as its card shows it.
+pub(crate) const ASK: &str = "continue_turn";
+
+/// Bounds of a turn; `None`: there is none.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Budget {
+    /// Replies of the model.
+    pub steps: Option<u64>,
+    /// Tokens in and out.
+    pub tokens: Option<u64>,
+    /// What it costs, where that is known.
+    pub cost: Option<f64>,
+}
+
+impl Default for Budget {
+    /// A hundred replies are a long piece of work, and five million tokens what they read again and again, most of it from a
+    /// provider's cache.
+    fn default() -> Self {
+        Self { steps: Some(100), tokens: Some(5_000_000), cost: None }
+    }
+}
+
+/// What a turn used.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Spent {
+    /// Replies of the model.
+    pub steps: u64,
+    /// Tokens in and out.
+    pub tokens: u64,
+    /// What it cost, where that is known.
+    pub cost: Option<f64>,
+    /// How often the user let it go on.
+    pub raised: u64,
+}
+
+impl Budget {
+    /// The bound of replies, as often as it was raised.
+    pub(crate) fn steps_allowed(&self, raised: u64) -> Option<u64> {
+        self.steps.map(|steps| steps.saturating_mul(raised.saturating_add(1)))
+    }
+
+    /// What is used up, as the middle of a sentence; `None`: nothing.
+    pub(crate) fn used_up(&self, spent: &Spent) -> Option<String> {
+        let times = spent.raised.saturating_add(1);
+        let Spent { steps, tokens, cost, .. } = *spent;
+        if self.steps_allowed(spent.raised).is_some_and(|allowed| steps >= allowed) {
+            return Some(format!("{} of the model", super::counted(steps, "step")));
+        }
+        if self.tokens.is_some_and(|allowed| tokens >= allowed.saturating_mul(times)) {
+            return Some(format!("{tokens} tokens"));
+        }
+        let reached = |allowed: f64| {
+            let raised = (0..times).fold(0.0, |sum, _| sum + allowed);
+            cost.filter(|cost| *cost >= raised)
+        };
+        self.cost.and_then(reached).map(|cost| format!("a cost of {cost:.2}"))
+    }
+}
+
+/// Asks whether the turn goes on; gives the answer.
+pub(crate) async fn may_go_on(voice: &mut TurnOutput<'_>, used: &str) -> bool {
+    let port = voice.port();
+    // Nobody could allow it.
+    if !port.workspace().trusted {
+        return false;
+    }
+    let reason =
+        format!("This turn has taken {used}. It goes on for as long again, or ends here with what is done.");
+    let args = Map::from_iter([("reason".to_owned(), json!(reason))]);
+    let call_id = voice.tool_started(ASK, args.clone()).await;
+    let request_id = port.fresh_id();
+    voice.step_asked(&request_id, EffectAsked::GoOn { budget: used.to_owned() }).await;
+    let ask = ServerMessage::ToolRequestApproval {
+        request_id: request_id.clone(),
+        tool_name: ASK.to_owned(),
+        args,
+        risk_level: RiskLevel::Low,
+        call_id: Some(call_id.clone()),
+    };
+    voice.say(ask).await;
+    let answer = port.answer(&request_id).await;
+    answered(voice, &call_id, &answer).await
+}
+
+/// The answer is there; gives whether the turn goes on.
+pub(crate) async fn answered(voice: &mut TurnOutput<'_>, call_id: &str, answer: &Answer) -> bool {
+    let goes_on = *answer == Answer::Allowed;
+    let said = if goes_on { "The turn goes on." } else { "The turn ends here." };
+    voice.tool_ended(call_id, Ok(json!({ "summary": said, "text": "" }))).await;
+    voice.settled().await;
+    if goes_on {
+        voice.raise_budget();
+    }
+    goes_on
+}
+
+/// What is said at the end of a turn that does not go on.
+pub(crate) fn last_words(used: &str) -> String {
+    format!("I stopped after {used}, which is what a turn may take. Say that I should go on, and I will.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_used_up_by_whichever_count_comes_first_and_can_be_raised() {
+        let budget = Budget { steps: Some(3), tokens: Some(1_000), cost: Some(0.5) };
+        let spent = Spent { steps: 2, tokens: 999, cost: Some(0.49), raised: 0 };
+        assert_eq!(budget.used_up(&spent), None);
+        let steps = Spent { steps: 3, ..spent };
+        assert_eq!(budget.used_up(&steps).as_deref(), Some("3 steps of the model"));
+        assert_eq!(budget.used_up(&Spent { raised: 1, ..steps }), None);
+        assert_eq!(budget.used_up(&Spent { tokens: 1_000, ..spent }).as_deref(), Some("1000 tokens"));
+        assert_eq!(budget.used_up(&Spent { cost: Some(0.5), ..spent }).as_deref(), Some("a cost of 0.50"));
+        let endless = Budget { steps: None, tokens: None, cost: None };
+        assert_eq!(endless.used_up(&Spent { steps: 9_999, ..spent }), None);
+    }
+}
