@@ -106,7 +106,7 @@ pub(crate) async fn compact(
         }
     };
     // The newest results have not been read yet, unless they alone would fill a good part of it again.
-    let kept = usize::from(conversation.last_exchange_bytes() <= bytes / 3);
+    let kept = usize::from(conversation.last_exchange_bytes().is_some_and(|newest| newest <= bytes / 3));
     conversation.begin_again(prompted.with_summary(&summary), prompted.images.clone(), kept);
     fill.forget();
     voice.step(TurnStep::Compacted { summary, kept }).await;

@@ -66,8 +66,12 @@ impl Instructions {
         if !view.trusted {
             return words;
         }
-        let folders = path.match_indices('/').map(|(at, _)| &path[..at]).filter(|folder| !folder.is_empty());
-        for folder in folders.take(DEPTH) {
+        let Ok((root, beneath)) = retrieval::resolve(view, path) else { return words };
+        let several = view.roots.len() > 1;
+        let folders = beneath.match_indices('/').map(|(at, _)| &beneath[..at]).take(DEPTH);
+        let shown =
+            folders.map(|folder| if several { format!("{}/{folder}", root.name) } else { folder.to_owned() });
+        for folder in &shown.collect::<Vec<_>>() {
             if self.looked.insert(folder.to_owned())
                 && let Some(found) = self.first(view, folder, &NESTED, cancel)
             {

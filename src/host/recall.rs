@@ -8,6 +8,9 @@ use super::question::{images, words};
 use super::request::{PastModel, PastTurn};
 use crate::domain::steps::{Call as SaidCall, Exchange, Part, PausedTurn, SpokenCall, TurnPast};
 
+/// What stands for the answer of a turn that was cut off.
+const CUT: &str = "(This turn was cut off here.)";
+
 /// Calls of one reply, and what the model was told of the first of them.
 #[derive(Debug, Default)]
 pub(crate) struct CallsUnderWay {
@@ -37,9 +40,7 @@ pub(crate) fn earlier(conversation: &mut Conversation, turns: &[PastTurn], sees:
             conversation.replied(&reply);
             conversation.results(reply.calls.into_iter().zip(results.iter().cloned()).collect());
         }
-        if !said.is_empty() {
-            conversation.assistant(said);
-        }
+        conversation.assistant(if said.is_empty() { CUT } else { said });
     }
 }
 

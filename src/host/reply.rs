@@ -1,4 +1,5 @@
-//! One reply of a model, streamed to the user as it comes, asked for again where nothing of the question was taken.
+//! One reply of a model, streamed to the user as it comes; in the middle of a turn asked for again where nothing of the question
+//! was taken.
 //!
 //! Owns how often and how long is waited. Never asks again once a piece of the reply came: it would be paid for twice.
 
@@ -20,11 +21,8 @@ const REASONING_LIMIT: usize = 1 << 20;
 /// How often the same is asked again.
 const AGAIN: u32 = 3;
 
-/// How long is waited at most for an endpoint that says how long, in the middle of a turn. Limits are counted by the minute.
+/// How long is waited at most for an endpoint that says how long. Limits are counted by the minute.
 const PATIENCE: Duration = Duration::from_secs(75);
-
-/// The same before anything of a turn was done: whoever sent the prompt can send it again.
-const FIRST_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Whether the model has replied in this turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,18 +60,19 @@ pub(crate) async fn reply(
 
 /// How long is waited before the same is asked again; `None`: it is not.
 fn wait(error: &ModelError, model: &ModelInUse, tried: u32, moment: Moment) -> Option<Duration> {
+    // The first question of a turn is the prompt, which whoever sent it can send again (decision 0018).
+    let is_later = moment == Moment::Later;
     // What is not there on this machine does not start by itself.
     let is_answer = error.status.is_some() || !model.target.is_loopback();
-    if error.retry.taken != PromptTaken::No || error.retry.when != RetryWhen::Later || !is_answer {
+    if error.retry.taken != PromptTaken::No
+        || error.retry.when != RetryWhen::Later
+        || !(is_later && is_answer)
+    {
         return None;
     }
-    let patience = match moment {
-        Moment::First => FIRST_PATIENCE,
-        Moment::Later => PATIENCE,
-    };
     let own = model.client.backoff() * 2u32.pow(tried);
     let wait = error.retry.after_ms.map_or(own, Duration::from_millis);
-    Some(wait).filter(|wait| *wait <= patience)
+    Some(wait).filter(|wait| *wait <= PATIENCE)
 }
 
 /// What happened, without what the user could do about it.

@@ -91,7 +91,7 @@ async fn converse(voice: &mut TurnOutput<'_>, model: &ModelInUse, request: &Turn
         goes_on.filter(|goes_on| matches!(goes_on.from.asked.effect, EffectAsked::GoOn { .. }))
     {
         goes_on = None;
-        if let Some(CallsUnderWay { results, .. }) = begun.take() {
+        if let Some(CallsUnderWay { results, .. }) = begun.take().filter(|begun| !begun.calls.is_empty()) {
             talk.conversation.results(results);
         }
         if !budget::answered(voice, &from.from.asked.call.call_id, &from.answer).await {

@@ -10,10 +10,7 @@ use super::{Exchange, TurnStep};
 
 /// What is told of a call whose turn ended first.
 const WITHOUT_RESULT: &str =
-    "Error (cancelled): The turn ended before this call had a result; it may have been done in part.";
-
-/// What is told of a turn that was cut off.
-const CUT: &str = "(This turn was cut off here.)";
+    "Error (cancelled): The turn ended before this call had a result; look before you do it again.";
 
 /// A turn that is over, as far as it was told to the model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -23,7 +20,7 @@ pub struct TurnPast {
     pub summary: Option<String>,
     /// Replies with calls, and what was told of each call.
     pub exchanges: Vec<Exchange>,
-    /// What was said behind them.
+    /// What was said behind them; empty where the turn was cut off.
     pub said: String,
 }
 
@@ -48,7 +45,6 @@ impl TurnPast {
 /// What is left to be told of a turn with these steps, in the order in which they were taken.
 pub(crate) fn past(steps: impl IntoIterator<Item = TurnStep>) -> TurnPast {
     let mut turn = TurnPast::default();
-    let mut ended = false;
     for step in steps {
         match step {
             TurnStep::Replied { parts, .. } => turn.exchanges.push(Exchange { parts, results: Vec::new() }),
@@ -61,10 +57,7 @@ pub(crate) fn past(steps: impl IntoIterator<Item = TurnStep>) -> TurnPast {
                 turn.exchanges.drain(..turn.exchanges.len().saturating_sub(kept));
                 turn.summary = Some(summary);
             }
-            TurnStep::Ended { said } => {
-                turn.said.push_str(&said);
-                ended = true;
-            }
+            TurnStep::Ended { said } => turn.said.push_str(&said),
             TurnStep::Asked(_) | TurnStep::Performing { .. } => {}
         }
     }
@@ -73,9 +66,6 @@ pub(crate) fn past(steps: impl IntoIterator<Item = TurnStep>) -> TurnPast {
         // More would answer calls that nobody made.
         exchange.results.truncate(calls);
         exchange.results.resize_with(calls, || WITHOUT_RESULT.to_owned());
-    }
-    if !ended {
-        turn.said.push_str(CUT);
     }
     turn
 }
@@ -132,11 +122,9 @@ mod tests {
         let turn = past(steps);
         let results: Vec<&str> =
             turn.exchanges.iter().flat_map(|exchange| &exchange.results).map(String::as_str).collect();
-        assert_eq!(
-            (results, turn.summary.as_deref(), &*turn.said),
-            (vec!["two", "three"], Some("read a"), CUT)
-        );
+        assert_eq!((results, turn.summary.as_deref()), (vec!["two", "three"], Some("read a")));
+        assert_eq!(turn.said, "", "it was cut off");
         // And its bytes are counted.
-        assert!(turn.bytes() > "read atwothree".len() + CUT.len());
+        assert!(turn.bytes() > "read atwothree".len());
     }
 }

@@ -8,7 +8,7 @@ mod attachments;
 mod port;
 mod tuned;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -92,8 +92,8 @@ struct Model {
 struct EmbeddedSession {
     greeted: bool,
     no_model: NoModel,
-    /// The last sentence that is said again only when it is another.
-    told: Option<String>,
+    /// Sentences that are said once.
+    told: BTreeSet<String>,
     running: Option<RunningTurn>,
 }
 

@@ -18,6 +18,9 @@ use crate::host::ports::{
     Answer, FileOperation, Level, PortError, PortFuture, Ran, TurnPort, WorkspaceView, Written,
 };
 
+/// Sentences of a session that are known to have been said; beyond that some are said again.
+const TOLD: usize = 256;
+
 /// The port of one turn.
 pub(super) struct SessionPort {
     shared: Arc<EmbeddedParts>,
@@ -85,7 +88,12 @@ impl TurnPort for SessionPort {
     fn is_news(&self, text: &str) -> bool {
         let mut state = self.shared.state();
         let session = state.sessions.get_mut(&self.session_id);
-        session.is_some_and(|session| session.told.replace(text.to_owned()).as_deref() != Some(text))
+        session.is_some_and(|session| {
+            if session.told.len() >= TOLD {
+                session.told.clear();
+            }
+            session.told.insert(text.to_owned())
+        })
     }
 
     fn step(&self, step: TurnStep) -> PortFuture<'_, ()> {

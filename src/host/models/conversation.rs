@@ -217,9 +217,10 @@ impl Conversation {
         self.system.len() + tools + self.messages.iter().map(Message::bytes).sum::<usize>()
     }
 
-    /// Bytes of the last exchange.
-    pub(crate) fn last_exchange_bytes(&self) -> usize {
-        self.messages.iter().rev().take(2).map(Message::bytes).sum()
+    /// Bytes of the exchange that it ends with; `None`: it ends with words of the user.
+    pub(crate) fn last_exchange_bytes(&self) -> Option<usize> {
+        let ends = matches!(self.messages.last(), Some(Message::Results(_)));
+        ends.then(|| self.messages.iter().rev().take(2).map(Message::bytes).sum())
     }
 
     /// Puts these words of the user in the place of everything but the last `kept` exchanges.

@@ -56,9 +56,7 @@ async fn http_errors_end_in_one_sentence_without_the_token() {
         (429, "slow down".to_owned(), "HTTP 429", true),
         (404, json!({ "error": "no such model" }).to_string(), "There is no model `m-medium`", false),
     ] {
-        // One that takes nothing now is asked some times.
-        let scripts = (0..4).map(|_| Script::Status(status, body.clone())).collect();
-        let server = FakeModel::start(scripts).await;
+        let server = FakeModel::start(vec![Script::Status(status, body)]).await;
         let world = world(false, User::Denies);
         turn::run(&world.port, openai_request(&server)).await;
         let (message, again) = error_of(&world.port);

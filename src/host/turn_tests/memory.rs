@@ -26,9 +26,9 @@ fn outline(messages: &[Value]) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn a_question_that_was_not_taken_is_asked_again_and_the_user_hears_of_it() {
+async fn a_question_in_a_turn_that_was_not_taken_is_asked_again_and_the_user_hears_of_it() {
     let busy = || Script::Status(429, json!({ "error": "slow down" }).to_string());
-    let server = FakeModel::start(vec![busy(), busy(), says("Here.")]).await;
+    let server = FakeModel::start(vec![reads(), busy(), busy(), says("Here.")]).await;
     let world = world(false, User::Denies);
     turn::run(&world.port, openai_request(&server)).await;
     assert_eq!(final_of(&world.port).0, "Here.");
