@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ports::{EarlierTurn, Prompt, StepChange, TurnBegun};
 use super::state::App;
+use crate::domain::agent_mode::AgentMode;
 use crate::domain::steps::{TurnPast, TurnStep, past};
 
 /// Bytes of earlier turns that go along with a prompt. Some models read as much at once; what is older than that and was not
@@ -189,8 +190,13 @@ impl App {
 
 /// A turn of which only its words are known.
 fn told((asked, answered): (String, String)) -> EarlierTurn {
-    let prompt =
-        Prompt { message_id: String::new(), text: asked, attachments: Vec::new(), context: Box::default() };
+    let prompt = Prompt {
+        message_id: String::new(),
+        text: asked,
+        attachments: Vec::new(),
+        context: Box::default(),
+        mode: AgentMode::default(),
+    };
     EarlierTurn { prompt, model: None, past: TurnPast::answered(answered) }
 }
 

@@ -5,6 +5,7 @@ use super::fake_port::{FakePort, User};
 use super::planner;
 use super::request::{NoModel, PastModel, PastTurn, TurnRequest};
 use super::turn;
+use crate::domain::agent_mode::AgentMode;
 use crate::domain::context::item::PromptContext;
 use crate::domain::dialect::desktop::message::{FinalMetadata, ServerMessage};
 use crate::domain::edits::text::content_hash;
@@ -26,6 +27,7 @@ fn asking(text: &str) -> TurnRequest {
         text: text.to_owned(),
         earlier: Vec::new(),
         budget: Budget::default(),
+        mode: AgentMode::default(),
         attachments: vec![],
         context: PromptContext::default(),
         model: None,

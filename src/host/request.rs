@@ -3,6 +3,7 @@
 use super::budget::Budget;
 use super::models::{Image, ModelClient, ModelError, Target, Token, Tuning};
 use super::ports::Answer;
+use crate::domain::agent_mode::AgentMode;
 use crate::domain::context::item::PromptContext;
 use crate::domain::steps::{EffectAsked, PausedTurn, TurnPast};
 
@@ -28,6 +29,8 @@ pub(crate) struct TurnRequest {
     pub goes_on: Option<GoesOn>,
     /// How far it goes before it asks.
     pub budget: Budget,
+    /// What it may do.
+    pub mode: AgentMode,
 }
 
 /// A turn that is over.

@@ -20,6 +20,7 @@ use super::request::{ModelInUse, TurnRequest};
 use super::rules::rules;
 use super::tools;
 use super::turn_output::{Level, TurnOutput};
+use crate::domain::agent_mode::AgentMode;
 use crate::domain::dialect::desktop::message::ServerErrorCode;
 use crate::domain::remedy::Remedy;
 use crate::domain::steps::EffectAsked;
@@ -121,7 +122,7 @@ async fn converse(voice: &mut TurnOutput<'_>, model: &ModelInUse, request: &Turn
                     let call_id = &goes_on.from.asked.call.call_id;
                     tools::go_on(voice, &call, call_id, goes_on.answered()).await
                 }
-                None => run_call(voice, &call, index).await,
+                None => run_call(voice, &call, index, request.mode).await,
             };
             results.push((call, text, voice.take_shown()));
         }
@@ -163,8 +164,10 @@ impl Talk {
             voice.notice_once(news).await;
         }
         let sees = model.tuning.sees;
-        let mut conversation =
-            Conversation::new(&rules(&view, &repository), &tools::offered(view.trusted)).tuned(model.tuning);
+        let mut offered = tools::offered(view.trusted);
+        offered.retain(|tool| tools::fits(request.mode, &tool.name));
+        let rules = rules(&view, request.mode, &repository);
+        let mut conversation = Conversation::new(&rules, &offered).tuned(model.tuning);
         let TurnRequest { text, earlier, attachments, context, .. } = request;
         recall::earlier(&mut conversation, earlier, sees);
         let prompted =
@@ -260,12 +263,15 @@ fn paths_of(call: &Call) -> Vec<String> {
     named(&call.arguments).into_iter().chain(several.filter_map(named)).collect()
 }
 
-/// Runs one call of a reply, unless there were too many; gives what the model is told.
-async fn run_call(voice: &mut TurnOutput<'_>, call: &Call, index: usize) -> String {
-    if index < CALLS_PER_STEP {
+/// Runs one call of a reply, unless there were too many or the mode has no such tool; gives what the model is told.
+async fn run_call(voice: &mut TurnOutput<'_>, call: &Call, index: usize, mode: AgentMode) -> String {
+    let refused = if index >= CALLS_PER_STEP {
+        "Error (overloaded): This call was not run, because a reply may hold at most 16."
+    } else if !tools::fits(mode, &call.name) {
+        "Error (unsupported): This tool is not there in the mode that the user chose; say what you would do instead."
+    } else {
         return tools::run(voice, call).await;
-    }
-    let refused = "Error (overloaded): This call was not run, because a reply may hold at most 16.";
+    };
     voice.step_result(refused).await;
     refused.to_owned()
 }

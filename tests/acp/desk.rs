@@ -205,6 +205,7 @@ impl Desk {
             text: text.to_owned(),
             attachments,
             context: Box::default(),
+            mode: Default::default(),
         };
         let (session_id, model, history) = (session_id.to_owned(), None, Vec::new());
         self.engine.call(EngineCall::StartTurn {
@@ -225,6 +226,7 @@ impl Desk {
             text: "x".to_owned(),
             attachments: Vec::new(),
             context: Box::default(),
+            mode: Default::default(),
         };
         let model = Some(ModelSetting { provider: None, name: model.to_owned(), ..ModelSetting::default() });
         let (session_id, history) = (session_id.to_owned(), Vec::new());

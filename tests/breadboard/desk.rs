@@ -147,6 +147,7 @@ impl Desk {
             text: text.to_owned(),
             attachments,
             context: Box::default(),
+            mode: Default::default(),
         };
         let (session_id, model) = (session_id.to_owned(), None);
         self.engine.call(EngineCall::StartTurn {
@@ -167,6 +168,7 @@ impl Desk {
             text: format!("prompt {turn}"),
             attachments: Vec::new(),
             context: Box::default(),
+            mode: Default::default(),
         };
         let model = Some(ModelSetting { provider: None, name: model.to_owned(), ..ModelSetting::default() });
         let (session_id, history) = (session_id.to_owned(), Vec::new());

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Options, Server};
+use crate::harness::{Options, PATIENCE, Server};
 use crate::model::{Gate, Model, Reply, SUMMARY, Step, calls, says};
 
 /// Role and content of the messages that a model was asked with, without the rules.
@@ -36,6 +36,14 @@ fn killed(mut server: Server, options: Options, session: &str) -> Server {
     again.ask("bb/init", json!({}));
     again.ask("bb/selectSession", json!({ "sessionId": session }));
     again
+}
+
+/// Waits until the window took up what the killed one left.
+fn taken_up(server: &mut Server) {
+    let began = Instant::now();
+    while server.ask("bb/listSessions", json!({}))["sessions"][0]["status"] == "running" {
+        assert!(began.elapsed() < PATIENCE, "nobody takes the session up");
+    }
 }
 
 fn with_budget(model: &Model, steps: u64) -> Options {
@@ -125,14 +133,43 @@ fn wherever_a_turn_is_killed_the_next_word_takes_it_to_the_same_end() {
             model.then(reads(path));
         }
         model.then(says("All read."));
-        server.wait_end(&session);
-        let end = server.turn(&session, "continue");
+        taken_up(&mut server);
+        server.prompt(&session, "continue");
+        server.wait_event(&session, "the same end", |event| event["payload"]["message"] == "All read.");
         // Then nothing is read twice, and the model had everything in sight at the end
-        assert_eq!(end["payload"]["message"], "All read.", "killed at {at}");
         let last = (0..=FILES - at).map(|_| model.asked().body).last().expect("it was asked");
         let wanted: Vec<String> =
             paths.iter().map(|path| format!("{path}: lines 1-1 of 1\n{path} holds this\n")).collect();
         assert_eq!(results(&last), wanted, "killed at {at}");
+    }
+}
+
+#[test]
+fn a_session_of_our_own_agent_has_modes_as_those_of_agents_are() {
+    let model = Model::start(vec![says("I would."), says("Still.")]);
+    let mut server = Server::ready(model.chosen(true));
+    let session = server.session();
+    let ids = |info: &Value| -> Vec<String> {
+        let modes = info["modes"]["availableModes"].as_array().expect("modes");
+        modes.iter().map(|mode| mode["id"].as_str().expect("an id").to_owned()).collect()
+    };
+    let info = server.ask("bb/session/info", json!({ "sessionId": session }));
+    assert_eq!(
+        (ids(&info), &info["modes"]["currentModeId"]),
+        (["ask", "plan", "agent"].map(str::to_owned).to_vec(), &json!("agent"))
+    );
+    // When one that only plans is chosen, it holds for the turns that come, also after a kill
+    let set = |mode: &str| json!({ "sessionId": session, "command": "set_mode", "args": { "modeId": mode } });
+    assert_eq!(server.refused("bb/command", set("code"))["data"]["code"], "invalid_params");
+    server.ask("bb/command", set("plan"));
+    server.turn(&session, "make it shorter");
+    let mut server = killed(server, model.chosen(true), &session);
+    server.turn(&session, "and?");
+    for _ in 0..2 {
+        let body = model.asked().body;
+        let tools = body["tools"].as_array().expect("tools");
+        let names: Vec<&str> = tools.iter().filter_map(|tool| tool["function"]["name"].as_str()).collect();
+        assert_eq!(names, ["list_files", "read_file", "search_text", "search_symbols", "outline", "plan"]);
     }
 }
 
@@ -152,9 +189,10 @@ fn a_turn_of_200_calls_is_summarised_on_its_way_and_stays_small() {
     let session = server.session();
     let before = server.rss_kib();
     let began = Instant::now();
-    let end = server.turn(&session, "read all");
+    server.prompt(&session, "read all");
+    let ends = |message: &Value| message.to_string().contains("assistant.message_final");
+    server.wait_long("the end of 200 calls", PATIENCE * 4, ends);
     let took = began.elapsed();
-    assert_eq!(end["payload"]["message"], "All of it.");
     // Each question fits, and the summaries stand in those behind them
     let asked: Vec<Value> = (0..).map_while(|_| model.try_asked()).map(|asked| asked.body).collect();
     let summaries = asked.len() - CALLS - 1;

@@ -228,7 +228,8 @@ impl App {
         let model = self.known(session_id).ok().and_then(|session| self.model_of(&session.record));
         let title = prompt.text.clone();
         let QueuedPrompt { message_id, text, .. } = prompt;
-        let prompt = Prompt { message_id, text, attachments, context: Box::default() };
+        let mode = self.known(session_id).map(|session| session.record.mode).unwrap_or_default();
+        let prompt = Prompt { message_id, text, attachments, context: Box::default(), mode };
         let mut begun = TurnBegun { turn, prompt, model, history, memory };
         match wanted {
             Some(wanted) => {

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{AgentCall, EngineDecision, EngineTraits, NewSession, Ruling, Secret, SessionReply, StreamCall};
 use crate::app::inbox::{Answer, Folder, Reply};
+use crate::domain::agent_mode::AgentMode;
 use crate::domain::coded_error::CodedError;
 use crate::domain::context::item::PromptContext;
 use crate::domain::steps::{PausedTurn, TurnPast};
@@ -57,6 +58,9 @@ pub struct Prompt {
     /// What goes with it beside them.
     #[serde(default)]
     pub context: Box<PromptContext>,
+    /// What our own agent may do in its turn.
+    #[serde(default)]
+    pub mode: AgentMode,
 }
 
 /// One stored attachment.

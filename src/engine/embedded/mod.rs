@@ -329,7 +329,7 @@ impl EmbeddedParts {
         (memory, setting): (Vec<EarlierTurn>, Option<ModelSetting>),
         model: Option<Result<Model, ModelError>>,
     ) -> TurnRequest {
-        let Prompt { text, attachments, context, .. } = prompt;
+        let Prompt { text, attachments, context, mode, .. } = prompt;
         let shared = Arc::clone(self);
         let prepared = tokio::task::spawn_blocking(move || {
             let model = model.map(|target| shared.in_use(target));
@@ -352,7 +352,7 @@ impl EmbeddedParts {
         };
         let no_model = NoModel::default();
         let (budget, context) = (self.state().budget, *context);
-        TurnRequest { text, earlier, attachments, context, model, no_model, goes_on: None, budget }
+        TurnRequest { text, earlier, attachments, context, model, no_model, goes_on: None, budget, mode }
     }
 
     fn list_models(self: &Arc<Self>, reply: Reply<ModelsResult>) {

@@ -58,6 +58,7 @@ impl Bench {
             text: text.to_owned(),
             attachments: Vec::new(),
             context: Box::default(),
+            mode: Default::default(),
         };
         self.engine.call(EngineCall::StartTurn {
             session_id: "s".to_owned(),
@@ -275,6 +276,7 @@ async fn a_panic_inside_a_turn_ends_the_turn_with_a_sentence() {
                 text: "list files".to_owned(),
                 attachments: Vec::new(),
                 context: Box::default(),
+                mode: Default::default(),
             },
             model: None,
             history: Vec::new(),
@@ -426,6 +428,7 @@ async fn a_text_attachment_reaches_the_model_and_a_binary_one_is_only_named() {
             text: "see".to_owned(),
             attachments,
             context: Box::default(),
+            mode: Default::default(),
         },
         model: bench.model.borrow().clone(),
         history: Vec::new(),

@@ -23,6 +23,7 @@ use super::proposal::{ProposalRefusal, blocking};
 use super::request::AnsweredAsk;
 use super::retrieval::RetrievalError;
 use super::turn_output::TurnOutput;
+use crate::domain::agent_mode::AgentMode;
 
 /// Bytes of a tool's result that a model gets; the rest is cut and said to be.
 pub(crate) const RESULT_LIMIT: usize = 16 * 1024;
@@ -52,6 +53,16 @@ pub(crate) fn offered(trusted: bool) -> Vec<ToolSpec> {
         tools.push(run_command::spec());
     }
     tools
+}
+
+/// Whether a tool may be used in this mode. One that is not known to look only may do anything.
+pub(crate) fn fits(mode: AgentMode, name: &str) -> bool {
+    let looks = [list_files::NAME, read_file::NAME, search_text::NAME, search_symbols::NAME, outline::NAME];
+    match mode {
+        AgentMode::Agent => true,
+        AgentMode::Plan => name == plan::NAME || looks.contains(&name),
+        AgentMode::Ask => looks.contains(&name),
+    }
 }
 
 /// Runs one call and says so; gives what the model is told.

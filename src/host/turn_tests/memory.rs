@@ -134,7 +134,7 @@ async fn a_conversation_that_is_too_long_goes_on_from_a_summary_and_every_step_i
     let world = world(true, User::Allows);
     std::fs::write(world.folder.path().join("long.txt"), "line of a long file\n".repeat(400)).unwrap();
     let mut model = model(&server.url(), "openai", Duration::from_secs(60));
-    model.tuning.window = 6_500;
+    model.tuning.window = 8_600;
     // When a turn reads them
     turn::run(&world.port, request(model)).await;
     // Then the model was asked for a summary, with all of it in sight
@@ -241,4 +241,17 @@ async fn a_call_that_a_model_writes_as_text_is_run_and_not_read_as_the_answer() 
     turn::run(&world.port, openai_request(&server)).await;
     assert_eq!(final_of(&world.port).0, "I look. \n\nThree lines.");
     assert_eq!(last_result(&server), "a.txt: lines 1-3 of 3\none\r\ntwo\r\nthree\r\n");
+}
+
+#[tokio::test]
+async fn a_mode_that_only_looks_has_no_other_tools_and_runs_none() {
+    for (mode, names) in [(AgentMode::Ask, 5), (AgentMode::Plan, 6)] {
+        let edit = json!({ "path": "a.txt", "new_text": "b", "reason": "r" });
+        let server = FakeModel::start(vec![tool_call("edit_file", &edit), says("I would.")]).await;
+        let world = world(true, User::Allows);
+        turn::run(&world.port, TurnRequest { mode, ..openai_request(&server) }).await;
+        assert_eq!(server.asked()[0].body["tools"].as_array().unwrap().len(), names);
+        assert!(last_result(&server).starts_with("Error (unsupported)"), "{}", last_result(&server));
+        assert_eq!(world.port.writes.lock().unwrap().len(), 0);
+    }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::domain::agent_mode::AgentMode;
 use crate::domain::context::item::PromptContext;
 use crate::domain::dialect::desktop::message::{
     FinalMetadata, ServerErrorCode, ServerMessage, ThinkingPhase,
@@ -50,6 +51,7 @@ fn request(model: ModelInUse) -> TurnRequest {
             model: PastModel::Other,
         }],
         budget: Budget::default(),
+        mode: AgentMode::default(),
         attachments: Vec::new(),
         context: PromptContext::default(),
         model: Some(Ok(model)),
