@@ -14,7 +14,7 @@ pub(crate) const ASK: &str = "continue_turn";
 
 /// Bounds of a turn; `None`: there is none.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Budget {
+pub(crate) struct TurnBudget {
     /// Replies of the model.
     pub steps: Option<u64>,
     /// Tokens in and out.
@@ -23,7 +23,7 @@ pub(crate) struct Budget {
     pub cost: Option<f64>,
 }
 
-impl Default for Budget {
+impl Default for TurnBudget {
     /// A hundred replies are a long piece of work, and five million tokens what they read again and again, most of it from a
     /// provider's cache.
     fn default() -> Self {
@@ -33,7 +33,7 @@ impl Default for Budget {
 
 /// What a turn used.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Spent {
+pub(crate) struct TurnSpent {
     /// Replies of the model.
     pub steps: u64,
     /// Tokens in and out.
@@ -44,16 +44,16 @@ pub(crate) struct Spent {
     pub raised: u64,
 }
 
-impl Budget {
+impl TurnBudget {
     /// The bound of replies, as often as it was raised.
     pub(crate) fn steps_allowed(&self, raised: u64) -> Option<u64> {
         self.steps.map(|steps| steps.saturating_mul(raised.saturating_add(1)))
     }
 
     /// What is used up, as the middle of a sentence; `None`: nothing.
-    pub(crate) fn used_up(&self, spent: &Spent) -> Option<String> {
+    pub(crate) fn used_up(&self, spent: &TurnSpent) -> Option<String> {
         let times = spent.raised.saturating_add(1);
-        let Spent { steps, tokens, cost, .. } = *spent;
+        let TurnSpent { steps, tokens, cost, .. } = *spent;
         if self.steps_allowed(spent.raised).is_some_and(|allowed| steps >= allowed) {
             return Some(format!("{} of the model", super::counted(steps, "step")));
         }
@@ -116,15 +116,18 @@ mod tests {
 
     #[test]
     fn a_budget_is_used_up_by_whichever_count_comes_first_and_can_be_raised() {
-        let budget = Budget { steps: Some(3), tokens: Some(1_000), cost: Some(0.5) };
-        let spent = Spent { steps: 2, tokens: 999, cost: Some(0.49), raised: 0 };
+        let budget = TurnBudget { steps: Some(3), tokens: Some(1_000), cost: Some(0.5) };
+        let spent = TurnSpent { steps: 2, tokens: 999, cost: Some(0.49), raised: 0 };
         assert_eq!(budget.used_up(&spent), None);
-        let steps = Spent { steps: 3, ..spent };
+        let steps = TurnSpent { steps: 3, ..spent };
         assert_eq!(budget.used_up(&steps).as_deref(), Some("3 steps of the model"));
-        assert_eq!(budget.used_up(&Spent { raised: 1, ..steps }), None);
-        assert_eq!(budget.used_up(&Spent { tokens: 1_000, ..spent }).as_deref(), Some("1000 tokens"));
-        assert_eq!(budget.used_up(&Spent { cost: Some(0.5), ..spent }).as_deref(), Some("a cost of 0.50"));
-        let endless = Budget { steps: None, tokens: None, cost: None };
-        assert_eq!(endless.used_up(&Spent { steps: 9_999, ..spent }), None);
+        assert_eq!(budget.used_up(&TurnSpent { raised: 1, ..steps }), None);
+        assert_eq!(budget.used_up(&TurnSpent { tokens: 1_000, ..spent }).as_deref(), Some("1000 tokens"));
+        assert_eq!(
+            budget.used_up(&TurnSpent { cost: Some(0.5), ..spent }).as_deref(),
+            Some("a cost of 0.50")
+        );
+        let endless = TurnBudget { steps: None, tokens: None, cost: None };
+        assert_eq!(endless.used_up(&TurnSpent { steps: 9_999, ..spent }), None);
     }
 }

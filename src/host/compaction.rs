@@ -3,9 +3,9 @@
 //! Owns when that is, what the model is asked for, and what stands in the place of what was said. The user hears of it; the chat and
 //! the journal keep everything.
 
-use super::models::{Conversation, Delta, Image, ModelError, Usage};
+use super::models::{Conversation, Delta, Image, ModelError, ReplyUsage};
 use super::request::ModelInUse;
-use super::turn_output::{Level, TurnOutput};
+use super::turn_output::{SentenceLevel, TurnOutput};
 use crate::domain::steps::TurnStep;
 
 /// Of what a model reads at once, the part that is filled before a summary is made: the rest is for its reply, and for the summary.
@@ -34,7 +34,7 @@ pub(crate) struct Fill {
 
 impl Fill {
     /// A reply came to a conversation of `bytes`.
-    pub(crate) fn replied(&mut self, usage: Usage, bytes: usize) {
+    pub(crate) fn replied(&mut self, usage: ReplyUsage, bytes: usize) {
         // Some count only what was not in their cache.
         let plausible = usage.input > bytes as u64 / 16;
         self.counted = Some((usage.input, bytes)).filter(|_| plausible);
@@ -102,7 +102,7 @@ pub(crate) async fn compact(
                 model.target.name,
                 error.message.trim_end_matches('.')
             );
-            return voice.notice(Level::Warning, text).await;
+            return voice.notice(SentenceLevel::Warning, text).await;
         }
     };
     // The newest results have not been read yet, unless they alone would fill a good part of it again.
@@ -115,7 +115,7 @@ pub(crate) async fn compact(
          that was said.",
         model.target.name
     );
-    voice.notice(Level::Info, text).await;
+    voice.notice(SentenceLevel::Info, text).await;
 }
 
 async fn summary(
@@ -152,12 +152,12 @@ mod tests {
         conversation.user(&"x".repeat(3_000));
         let mut fill = Fill::default();
         assert_eq!(fill.tokens(&conversation), 1_000);
-        fill.replied(Usage { input: 700, ..Usage::default() }, conversation.bytes());
+        fill.replied(ReplyUsage { input: 700, ..ReplyUsage::default() }, conversation.bytes());
         conversation.user(&"x".repeat(300));
         assert_eq!(fill.tokens(&conversation), 800);
         assert!(fill.is_full(&conversation, 1_000) && !fill.is_full(&conversation, 1_200));
         // And a count that cannot be is none
-        fill.replied(Usage { input: 3, ..Usage::default() }, conversation.bytes());
+        fill.replied(ReplyUsage { input: 3, ..ReplyUsage::default() }, conversation.bytes());
         assert_eq!(fill.tokens(&conversation), 1_100);
     }
 }

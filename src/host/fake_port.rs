@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use url::Url;
 
 use super::ports::{
-    Answer, FileOperation, Level, PortError, PortFuture, Ran, Root, TurnPort, WorkspaceView, Written,
+    Answer, FileOperation, PortError, PortFuture, Ran, Root, SentenceLevel, TurnPort, WorkspaceView, Written,
 };
 use crate::domain::dialect::desktop::message::{ServerMessage, SessionState};
 use crate::domain::edits::text::content_hash;
@@ -145,7 +145,7 @@ impl TurnPort for FakePort {
         })
     }
 
-    fn notice(&self, _level: Level, text: String) -> PortFuture<'_, ()> {
+    fn notice(&self, _level: SentenceLevel, text: String) -> PortFuture<'_, ()> {
         Box::pin(async move { self.notices.lock().unwrap().push(text) })
     }
 

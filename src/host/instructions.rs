@@ -36,7 +36,7 @@ pub(crate) struct Instructions {
 }
 
 /// One file of instructions.
-struct Found {
+struct FoundInstructions {
     path: String,
     text: String,
     is_cut: bool,
@@ -98,18 +98,18 @@ impl Instructions {
         folder: &str,
         names: &[&str],
         cancel: &AtomicBool,
-    ) -> Option<Found> {
+    ) -> Option<FoundInstructions> {
         let room = FILE.min(ALL.saturating_sub(self.bytes));
         names.iter().find_map(|name| {
             let path = if folder.is_empty() { (*name).to_owned() } else { format!("{folder}/{name}") };
             let read = retrieval::read_lines(view, &path, 1, None, room, cancel).ok()?;
             let is_there = !read.text.trim().is_empty();
-            is_there.then_some(Found { path: read.path, text: read.text, is_cut: read.truncated })
+            is_there.then_some(FoundInstructions { path: read.path, text: read.text, is_cut: read.truncated })
         })
     }
 
-    fn told(&mut self, found: Found, of: &str) -> String {
-        let Found { path, text, is_cut } = found;
+    fn told(&mut self, found: FoundInstructions, of: &str) -> String {
+        let FoundInstructions { path, text, is_cut } = found;
         self.bytes += text.len();
         let cut = if is_cut { ", cut" } else { "" };
         self.read.push(format!("`{path}` ({} bytes{cut})", text.len()));

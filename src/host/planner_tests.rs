@@ -1,6 +1,6 @@
 //! The answer without a model, on a real folder.
 
-use super::budget::Budget;
+use super::budget::TurnBudget;
 use super::fake_port::{FakePort, User};
 use super::planner;
 use super::request::{NoModel, PastModel, PastTurn, TurnRequest};
@@ -26,7 +26,7 @@ fn asking(text: &str) -> TurnRequest {
     TurnRequest {
         text: text.to_owned(),
         earlier: Vec::new(),
-        budget: Budget::default(),
+        budget: TurnBudget::default(),
         mode: AgentMode::default(),
         attachments: vec![],
         context: PromptContext::default(),

@@ -98,7 +98,7 @@ pub(crate) struct Ran {
 
 /// How much a sentence for the user matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Level {
+pub(crate) enum SentenceLevel {
     /// Good to know.
     Info,
     /// Something is not as it was wished.
@@ -112,7 +112,7 @@ pub(crate) trait TurnPort: Send + Sync {
     /// Says one message; awaits a free place, which holds the agent back when the loop is busy.
     fn say(&self, message: ServerMessage) -> PortFuture<'_, ()>;
     /// Says a sentence that is no message of the agent's protocol.
-    fn notice(&self, level: Level, text: String) -> PortFuture<'_, ()>;
+    fn notice(&self, level: SentenceLevel, text: String) -> PortFuture<'_, ()>;
     /// Whether this was not said in the session yet; from here on it was.
     fn is_news(&self, text: &str) -> bool;
     /// Has a step of the turn journalled: before anything that is said or wanted after it.

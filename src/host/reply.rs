@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::models::{Conversation, Delta, Finished, ModelError, TextCalls};
 use super::request::ModelInUse;
-use super::turn_output::{Level, TurnOutput};
+use super::turn_output::{SentenceLevel, TurnOutput};
 use crate::domain::dialect::desktop::message::{ServerMessage, ThinkingPhase};
 use crate::domain::remedy::{PromptTaken, RetryWhen};
 use crate::http::in_words;
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(75);
 
 /// Whether the model has replied in this turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Moment {
+pub(crate) enum TurnMoment {
     /// It has not.
     First,
     /// It has, and what its replies led to was done.
@@ -41,7 +41,7 @@ pub(crate) async fn reply(
     voice: &mut TurnOutput<'_>,
     model: &ModelInUse,
     conversation: &Conversation,
-    moment: Moment,
+    moment: TurnMoment,
 ) -> Result<Finished, ModelError> {
     let mut tried = 0;
     loop {
@@ -53,15 +53,15 @@ pub(crate) async fn reply(
         let Some(wait) = wait.filter(|_| tried < AGAIN) else { return Err(error) };
         tried += 1;
         let text = format!("{} It is asked again in {}.", without_advice(&error.message), in_words(wait));
-        voice.notice(Level::Info, text).await;
+        voice.notice(SentenceLevel::Info, text).await;
         tokio::time::sleep(wait).await;
     }
 }
 
 /// How long is waited before the same is asked again; `None`: it is not.
-fn wait(error: &ModelError, model: &ModelInUse, tried: u32, moment: Moment) -> Option<Duration> {
+fn wait(error: &ModelError, model: &ModelInUse, tried: u32, moment: TurnMoment) -> Option<Duration> {
     // The first question of a turn is the prompt, which whoever sent it can send again (decision 0018).
-    let is_later = moment == Moment::Later;
+    let is_later = moment == TurnMoment::Later;
     // What is not there on this machine does not start by itself.
     let is_answer = error.status.is_some() || !model.target.is_loopback();
     if error.retry.taken != PromptTaken::No

@@ -1,6 +1,6 @@
 //! What one turn is given: the question, what was said before, what is attached, which model.
 
-use super::budget::Budget;
+use super::budget::TurnBudget;
 use super::models::{Image, ModelClient, ModelError, Target, Token, Tuning};
 use super::ports::Answer;
 use crate::domain::agent_mode::AgentMode;
@@ -28,7 +28,7 @@ pub(crate) struct TurnRequest {
     /// Where it goes on, if an earlier process began it.
     pub goes_on: Option<GoesOn>,
     /// How far it goes before it asks.
-    pub budget: Budget,
+    pub budget: TurnBudget,
     /// What it may do.
     pub mode: AgentMode,
 }

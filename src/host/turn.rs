@@ -15,11 +15,11 @@ use super::ports::TurnPort;
 use super::proposal::blocking;
 use super::question::{images, unseen, words};
 use super::recall::{self, CallsUnderWay};
-use super::reply::{Moment, gap, reply};
+use super::reply::{TurnMoment, gap, reply};
 use super::request::{ModelInUse, TurnRequest};
 use super::rules::rules;
 use super::tools;
-use super::turn_output::{Level, TurnOutput};
+use super::turn_output::{SentenceLevel, TurnOutput};
 use crate::domain::agent_mode::AgentMode;
 use crate::domain::dialect::desktop::message::ServerErrorCode;
 use crate::domain::remedy::Remedy;
@@ -82,7 +82,7 @@ async fn converse(voice: &mut TurnOutput<'_>, model: &ModelInUse, request: &Turn
     let sees = model.tuning.sees;
     voice.set_sees(sees);
     if let Some(unseen) = unseen(&request.attachments, &model.target.name, sees) {
-        voice.notice(Level::Warning, unseen).await;
+        voice.notice(SentenceLevel::Warning, unseen).await;
     }
     let (mut talk, begun) = Talk::begin(voice, model, request).await;
     let mut begun = begun;
@@ -105,15 +105,15 @@ async fn converse(voice: &mut TurnOutput<'_>, model: &ModelInUse, request: &Turn
             None => match talk.next(voice, model, request).await {
                 Ok(calls) => CallsUnderWay { calls, results: Vec::new() },
                 // What its earlier replies led to was done.
-                Err(ReplyEnd::Failed(error)) if talk.moment == Moment::Later => {
+                Err(ReplyEnd::Failed(error)) if talk.moment == TurnMoment::Later => {
                     return ReplyEnd::Failed(error.within_a_turn());
                 }
                 Err(end) => return end,
             },
         };
-        talk.moment = Moment::Later;
+        talk.moment = TurnMoment::Later;
         let told = results.len();
-        let mut results: Vec<Told> =
+        let mut results: Vec<ToldCall> =
             results.into_iter().map(|(call, text)| (call, text, Vec::new())).collect();
         let mut answered = goes_on.take();
         for (index, call) in calls.into_iter().enumerate().skip(told) {
@@ -138,7 +138,7 @@ async fn stops_here(voice: &mut TurnOutput<'_>, request: &TurnRequest) -> ReplyE
 }
 
 /// A call, what its model is told of it, and what it sees.
-type Told = (Call, String, Vec<Image>);
+type ToldCall = (Call, String, Vec<Image>);
 
 /// The conversation of a turn as it goes on.
 struct Talk {
@@ -146,7 +146,7 @@ struct Talk {
     prompted: Prompted,
     fill: Fill,
     instructions: Instructions,
-    moment: Moment,
+    moment: TurnMoment,
 }
 
 impl Talk {
@@ -175,9 +175,9 @@ impl Talk {
         conversation.user_shows(&prompted.words, prompted.images.clone());
         let (begun, moment) = match &request.goes_on {
             Some(goes_on) => {
-                (Some(recall::taken_up(&mut conversation, &goes_on.from, &prompted)), Moment::Later)
+                (Some(recall::taken_up(&mut conversation, &goes_on.from, &prompted)), TurnMoment::Later)
             }
-            None => (None, Moment::First),
+            None => (None, TurnMoment::First),
         };
         (Self { conversation, prompted, fill: Fill::default(), instructions, moment }, begun)
     }
@@ -232,7 +232,7 @@ impl Talk {
 
     /// The calls of a reply are over: the model is told, with what changed in the editor meanwhile, and with the instructions of the
     /// folders that they went to.
-    async fn told(&mut self, voice: &mut TurnOutput<'_>, mut results: Vec<Told>) {
+    async fn told(&mut self, voice: &mut TurnOutput<'_>, mut results: Vec<ToldCall>) {
         let paths: Vec<String> = results.iter().flat_map(|(call, ..)| paths_of(call)).collect();
         let view = voice.port().workspace();
         let mut instructions = std::mem::take(&mut self.instructions);

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::budget::{Budget, Spent};
+use super::budget::{TurnBudget, TurnSpent};
 use super::models::{Finished, Image};
-pub(crate) use super::ports::Level;
+pub(crate) use super::ports::SentenceLevel;
 use super::ports::TurnPort;
 use super::request::ModelInUse;
 use crate::domain::dialect::desktop::message::{
@@ -24,7 +24,7 @@ struct OutputRecord {
     text: String,
     /// Bytes of `text` that stand in a step.
     journalled: usize,
-    spent: Spent,
+    spent: TurnSpent,
     files_modified: BTreeSet<String>,
     tools_used: Vec<String>,
     open: Vec<CallInOutput>,
@@ -55,7 +55,7 @@ impl<'a> TurnOutput<'a> {
         let record = OutputRecord {
             text: turn.said.clone(),
             journalled: turn.said.len(),
-            spent: Spent { steps, tokens: tokens_used, cost, raised },
+            spent: TurnSpent { steps, tokens: tokens_used, cost, raised },
             files_modified: files_modified.into_iter().collect(),
             tools_used,
             open: vec![turn.asked.call.clone()],
@@ -82,7 +82,7 @@ impl<'a> TurnOutput<'a> {
     }
 
     /// What the turn used so far.
-    pub(crate) fn spent(&self) -> &Spent {
+    pub(crate) fn spent(&self) -> &TurnSpent {
         &self.record.spent
     }
 
@@ -110,7 +110,7 @@ impl<'a> TurnOutput<'a> {
     }
 
     /// A step of the loop begins: the model is asked. The first one is the turn's own beginning, and goes without saying.
-    pub(crate) async fn step_begins(&mut self, budget: &Budget) {
+    pub(crate) async fn step_begins(&mut self, budget: &TurnBudget) {
         let spent = &mut self.record.spent;
         spent.steps += 1;
         let step = spent.steps;
@@ -123,14 +123,14 @@ impl<'a> TurnOutput<'a> {
     }
 
     /// A sentence for the user that is no part of the answer.
-    pub(crate) async fn notice(&mut self, level: Level, text: String) {
+    pub(crate) async fn notice(&mut self, level: SentenceLevel, text: String) {
         self.port.notice(level, text).await;
     }
 
     /// The same, once in a session.
     pub(crate) async fn notice_once(&mut self, text: String) {
         if self.port.is_news(&text) {
-            self.port.notice(Level::Info, text).await;
+            self.port.notice(SentenceLevel::Info, text).await;
         }
     }
 
@@ -337,7 +337,11 @@ impl<'a> TurnOutput<'a> {
 
     async fn finish(self, success: bool, cancelled: bool) {
         let OutputRecord {
-            text, spent: Spent { tokens: tokens_used, .. }, files_modified, tools_used, ..
+            text,
+            spent: TurnSpent { tokens: tokens_used, .. },
+            files_modified,
+            tools_used,
+            ..
         } = self.record;
         let metadata = FinalMetadata {
             tokens_used,

@@ -22,7 +22,7 @@ use crate::app::ports::{
 };
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::desktop::message::{ModelInfo, ServerInfo, ServerMessage};
-use crate::host::budget::Budget;
+use crate::host::budget::TurnBudget;
 use crate::host::models::{
     HostTokens, Limits, ModelChoice, ModelClient, ModelError, Target, Token, TokenStore, Tuning,
 };
@@ -75,15 +75,15 @@ struct EmbeddedParts {
 #[derive(Default)]
 struct EmbeddedState {
     roots: Vec<Root>,
-    model: Option<Result<Model, ModelError>>,
+    model: Option<Result<ChosenModel, ModelError>>,
     tokens: TokenStore,
-    budget: Budget,
+    budget: TurnBudget,
     sessions: HashMap<String, EmbeddedSession>,
 }
 
 /// A model that was chosen: where it is, and what is set of it.
 #[derive(Clone)]
-struct Model {
+struct ChosenModel {
     target: Target,
     tuning: Tuning,
 }
@@ -241,19 +241,19 @@ impl EmbeddedParts {
     }
 
     /// Where a model is. The first that there is gets the token of the environment.
-    fn target_of(&self, setting: Option<ModelSetting>) -> Option<Result<Model, ModelError>> {
+    fn target_of(&self, setting: Option<ModelSetting>) -> Option<Result<ChosenModel, ModelError>> {
         let setting = setting?;
         let ModelSetting { provider, name, url, .. } = setting.clone();
         let target = Target::resolve(&ModelChoice { provider, name, url });
         if let Ok(target) = &target {
             self.state().tokens.model_configured(target);
         }
-        Some(target.map(|target| Model { tuning: tuned::tuning(&target, &setting), target }))
+        Some(target.map(|target| ChosenModel { tuning: tuned::tuning(&target, &setting), target }))
     }
 
     /// A model with its token of this moment; building the client reads certificates, so this blocks.
-    fn in_use(&self, model: Result<Model, ModelError>) -> Result<ModelInUse, ModelError> {
-        let Model { target, tuning } = model?;
+    fn in_use(&self, model: Result<ChosenModel, ModelError>) -> Result<ModelInUse, ModelError> {
+        let ChosenModel { target, tuning } = model?;
         let token = self.state().tokens.for_target(&target)?;
         Ok(ModelInUse { client: self.client()?, target, token, tuning })
     }
@@ -327,7 +327,7 @@ impl EmbeddedParts {
         self: &Arc<Self>,
         prompt: Prompt,
         (memory, setting): (Vec<EarlierTurn>, Option<ModelSetting>),
-        model: Option<Result<Model, ModelError>>,
+        model: Option<Result<ChosenModel, ModelError>>,
     ) -> TurnRequest {
         let Prompt { text, attachments, context, mode, .. } = prompt;
         let shared = Arc::clone(self);
@@ -435,9 +435,9 @@ fn root(folder: Folder) -> Option<Root> {
     Some(Root { name, uri, path: path? })
 }
 
-fn hello(model: Option<&Result<Model, ModelError>>) -> ServerMessage {
+fn hello(model: Option<&Result<ChosenModel, ModelError>>) -> ServerMessage {
     let model = match model {
-        Some(Ok(Model { target, .. })) => ModelInfo {
+        Some(Ok(ChosenModel { target, .. })) => ModelInfo {
             provider: target.provider.as_str().to_owned(),
             model_name: target.name.clone(),
             capabilities: vec!["chat".to_owned(), "tools".to_owned()],

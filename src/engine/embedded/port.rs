@@ -15,7 +15,7 @@ use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::domain::remedy::Remedy;
 use crate::domain::steps::TurnStep;
 use crate::host::ports::{
-    Answer, FileOperation, Level, PortError, PortFuture, Ran, TurnPort, WorkspaceView, Written,
+    Answer, FileOperation, PortError, PortFuture, Ran, SentenceLevel, TurnPort, WorkspaceView, Written,
 };
 
 /// Sentences of a session that are known to have been said; beyond that some are said again.
@@ -72,10 +72,10 @@ impl TurnPort for SessionPort {
         })
     }
 
-    fn notice(&self, level: Level, text: String) -> PortFuture<'_, ()> {
+    fn notice(&self, level: SentenceLevel, text: String) -> PortFuture<'_, ()> {
         let level = match level {
-            Level::Info => "info",
-            Level::Warning => "warning",
+            SentenceLevel::Info => "info",
+            SentenceLevel::Warning => "warning",
         };
         Box::pin(async move {
             let session_id = self.session_id.clone();

@@ -39,7 +39,7 @@ pub(crate) struct Finished {
     /// Tokens in and out, as the provider counted them.
     pub tokens_used: u64,
     /// The same in parts, and what they cost.
-    pub usage: Usage,
+    pub usage: ReplyUsage,
     /// Why the provider ended the reply before the model did, as a sentence.
     pub ended_early: Option<&'static str>,
     /// All of it, in order, for the way back.
@@ -67,7 +67,7 @@ impl Finished {
 
 /// What a reply took, as the provider counted it; 0 where it does not say.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Usage {
+pub(crate) struct ReplyUsage {
     /// Tokens in, those from the provider's cache with them.
     pub input: u64,
     /// Tokens out.

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::bounds;
-use super::conversation::{Call, Finished, Part, SpokenCall, Usage};
+use super::conversation::{Call, Finished, Part, ReplyUsage, SpokenCall};
 use super::fault::ModelFault;
 use super::json;
 
@@ -41,9 +41,9 @@ impl TokenUsage {
         self.total.unwrap_or_else(|| self.input.unwrap_or(0).saturating_add(self.output.unwrap_or(0)))
     }
 
-    fn in_parts(self) -> Usage {
+    fn in_parts(self) -> ReplyUsage {
         let output = self.output.unwrap_or(0);
-        Usage {
+        ReplyUsage {
             input: self.input.unwrap_or_else(|| self.sum().saturating_sub(output)),
             output,
             cached: self.cached.unwrap_or(0),

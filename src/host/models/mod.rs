@@ -18,9 +18,9 @@ pub(crate) mod tokens;
 pub(crate) mod tuning;
 
 pub(crate) use client::{Limits, ModelClient};
-pub(crate) use conversation::{Call, Conversation, Delta, Finished, Image, ToolSpec, Usage};
+pub(crate) use conversation::{Call, Conversation, Delta, Finished, Image, ReplyUsage, ToolSpec};
 pub(crate) use failure::ModelError;
 pub(crate) use target::{ModelChoice, Target};
 pub(crate) use text_calls::TextCalls;
 pub(crate) use tokens::{HostTokens, Token, TokenStore};
-pub(crate) use tuning::{Effort, Price, Tuning};
+pub(crate) use tuning::{Price, ThinkingEffort, Tuning};

@@ -102,10 +102,10 @@ fn calls_in(text: &str, names: &[String]) -> Option<Vec<Call>> {
     Some(found.into_iter().enumerate().map(call).collect())
 }
 
-type Named = Vec<(String, Value)>;
+type NamedCalls = Vec<(String, Value)>;
 
 /// What stands behind a mark: JSON, or a function in tags.
-fn marked<'a>(text: &'a str, names: &[String]) -> Option<(Named, &'a str)> {
+fn marked<'a>(text: &'a str, names: &[String]) -> Option<(NamedCalls, &'a str)> {
     let text = text.trim_start();
     if text.starts_with("<function=") {
         let (calls, rest) = function(text)?;
@@ -153,7 +153,7 @@ fn named(call: Value) -> Option<(String, Value)> {
 }
 
 /// `<function=name><parameter=key>value</parameter>…</function>`.
-fn function(text: &str) -> Option<(Named, &str)> {
+fn function(text: &str) -> Option<(NamedCalls, &str)> {
     let (name, mut rest) = text.strip_prefix("<function=")?.split_once('>')?;
     if rest.trim_start().starts_with('{') {
         let (arguments, rest) = json(rest)?;

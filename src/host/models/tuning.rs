@@ -2,11 +2,11 @@
 //!
 //! Owns these values. Each protocol has its own words for them.
 
-use super::conversation::Usage;
+use super::conversation::ReplyUsage;
 
 /// How hard a model thinks before it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Effort {
+pub(crate) enum ThinkingEffort {
     /// A little.
     Low,
     /// More.
@@ -15,7 +15,7 @@ pub(crate) enum Effort {
     High,
 }
 
-impl Effort {
+impl ThinkingEffort {
     /// The word that most providers have for it.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
@@ -48,7 +48,7 @@ pub(crate) struct Price {
 
 impl Price {
     /// What a reply cost.
-    pub(crate) fn of(self, usage: Usage) -> f64 {
+    pub(crate) fn of(self, usage: ReplyUsage) -> f64 {
         // Counts of tokens are far below what a double holds exactly.
         let part = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
         let fresh = usage.input.saturating_sub(usage.cached);
@@ -60,7 +60,7 @@ impl Price {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Tuning {
     /// How hard it thinks; `None`: as the provider has it.
-    pub effort: Option<Effort>,
+    pub effort: Option<ThinkingEffort>,
     /// How freely it chooses its words; `None`: as the provider has it.
     pub temperature: Option<f64>,
     /// Tokens that it reads at once, its answer with them.
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn what_comes_from_the_cache_has_its_own_price() {
         let price = Price { input: 3.0, output: 15.0, cached_input: 0.3 };
-        let usage = Usage { input: 1_000_000, output: 100_000, cached: 500_000, cost: None };
+        let usage = ReplyUsage { input: 1_000_000, output: 100_000, cached: 500_000, cost: None };
         assert!((price.of(usage) - 3.15).abs() < 1e-9);
     }
 }

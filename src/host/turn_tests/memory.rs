@@ -52,7 +52,7 @@ async fn a_turn_that_used_up_its_budget_asks_and_goes_on_for_as_long_again() {
     // Given a budget of two steps, and a user who lets it go on
     let server = FakeModel::start(vec![reads(), reads(), reads(), says("Done.")]).await;
     let world = world(true, User::Allows);
-    let budget = Budget { steps: Some(2), ..Budget::default() };
+    let budget = TurnBudget { steps: Some(2), ..TurnBudget::default() };
     // When its model wants four
     turn::run(&world.port, TurnRequest { budget, ..openai_request(&server) }).await;
     // Then it asked once, and came to its end
@@ -78,7 +78,7 @@ async fn a_turn_that_may_not_go_on_ends_with_what_is_done() {
     for trusted in [true, false] {
         let server = FakeModel::start(vec![reads(), reads(), reads()]).await;
         let world = world(trusted, User::Denies);
-        let budget = Budget { steps: Some(2), ..Budget::default() };
+        let budget = TurnBudget { steps: Some(2), ..TurnBudget::default() };
         turn::run(&world.port, TurnRequest { budget, ..openai_request(&server) }).await;
         let (message, metadata) = final_of(&world.port);
         assert!(message.contains("I stopped after 2 steps of the model"), "{message}");

@@ -15,7 +15,7 @@ use crate::domain::dialect::desktop::message::{
 };
 use crate::domain::edits::text::content_hash;
 use crate::domain::steps::{TurnPast, TurnStep};
-use crate::host::budget::Budget;
+use crate::host::budget::TurnBudget;
 use crate::host::fake_model::{FakeModel, Script, chunk, openai, tool_call};
 use crate::host::fake_port::{FakePort, User, tokens};
 use crate::host::models::target::Provider;
@@ -50,7 +50,7 @@ fn request(model: ModelInUse) -> TurnRequest {
             past: TurnPast::answered("answered".to_owned()),
             model: PastModel::Other,
         }],
-        budget: Budget::default(),
+        budget: TurnBudget::default(),
         mode: AgentMode::default(),
         attachments: Vec::new(),
         context: PromptContext::default(),

@@ -380,7 +380,7 @@ async fn a_model_that_never_answers_is_stopped_after_its_steps() {
     let scripts = (0..30).map(|_| tool_call("list_files", &json!({}))).collect();
     let server = FakeModel::start(scripts).await;
     let world = world(false, User::Denies);
-    let budget = Budget { steps: Some(24), ..Budget::default() };
+    let budget = TurnBudget { steps: Some(24), ..TurnBudget::default() };
     turn::run(&world.port, TurnRequest { budget, ..openai_request(&server) }).await;
     let (message, metadata) = final_of(&world.port);
     assert_eq!((server.asked().len(), metadata.success), (24, false));

@@ -7,7 +7,7 @@ use super::super::conversation::{Conversation, Image, Message, Part, ToolResult}
 use super::super::draft::{NewCall, StopReason, TokenUsage};
 use super::super::fault::ModelFault;
 use super::super::json::Json;
-use super::super::tuning::{Effort, Tuning};
+use super::super::tuning::{ThinkingEffort, Tuning};
 use super::{ReplyProgress, ReplyReader, arguments_text, reported};
 
 /// Candidates that are looked at for the first one; we ask for one.
@@ -51,8 +51,8 @@ pub(super) fn body(model: &str, conversation: &Conversation) -> Value {
         // Models before the third count tokens, later ones have words, of which the middle one is not every model's.
         let thinking = match (model.contains("gemini-1") || model.contains("gemini-2"), effort) {
             (true, _) => json!({ "thinkingBudget": effort.tokens(), "includeThoughts": true }),
-            (false, Effort::Low) => json!({ "thinkingLevel": "low" }),
-            (false, Effort::Medium | Effort::High) => json!({ "thinkingLevel": "high" }),
+            (false, ThinkingEffort::Low) => json!({ "thinkingLevel": "low" }),
+            (false, ThinkingEffort::Medium | ThinkingEffort::High) => json!({ "thinkingLevel": "high" }),
         };
         wanted.insert("thinkingConfig".to_owned(), thinking);
     }

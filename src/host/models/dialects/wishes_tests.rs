@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::host::models::conversation::{Call, Image};
-use crate::host::models::tuning::{Effort, Tuning};
+use crate::host::models::tuning::{ThinkingEffort, Tuning};
 
 fn picture(data: &str) -> Image {
     Image { mime: "image/png", data: data.into() }
@@ -13,7 +13,7 @@ fn picture(data: &str) -> Image {
 /// A prompt with an image, and a result with another.
 fn seen() -> Conversation {
     let mut conversation = Conversation::new("Be brief.", &[]).tuned(Tuning {
-        effort: Some(Effort::Low),
+        effort: Some(ThinkingEffort::Low),
         temperature: Some(0.5),
         window: 16_384,
         sees: true,
