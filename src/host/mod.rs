@@ -8,6 +8,7 @@ mod compaction;
 pub(crate) mod fake_model;
 #[cfg(test)]
 pub(crate) mod fake_port;
+mod go_on;
 mod instructions;
 pub(crate) mod models;
 pub(crate) mod pictures;

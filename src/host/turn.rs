@@ -5,8 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::budget;
 use super::compaction::{Fill, Prompted, compact};
+use super::go_on;
 use super::instructions::Instructions;
 use super::models::failure::FailureAbout;
 use super::models::{Call, Conversation, Image, ModelError};
@@ -95,7 +95,7 @@ async fn converse(voice: &mut TurnOutput<'_>, model: &ModelInUse, request: &Turn
         if let Some(CallsUnderWay { results, .. }) = begun.take().filter(|begun| !begun.calls.is_empty()) {
             talk.conversation.results(results);
         }
-        if !budget::answered(voice, &from.from.asked.call.call_id, &from.answer).await {
+        if !go_on::answered(voice, &from.from.asked.call.call_id, &from.answer).await {
             return stops_here(voice, request).await;
         }
     }
@@ -133,7 +133,7 @@ async fn converse(voice: &mut TurnOutput<'_>, model: &ModelInUse, request: &Turn
 /// The end of a turn that used up what it may.
 async fn stops_here(voice: &mut TurnOutput<'_>, request: &TurnRequest) -> ReplyEnd {
     let used = request.budget.used_up(voice.spent()).unwrap_or_else(|| "what it may".to_owned());
-    voice.lines(&format!("{}{}", gap(voice.text()), budget::last_words(&used))).await;
+    voice.lines(&format!("{}{}", gap(voice.text()), go_on::last_words(&used))).await;
     ReplyEnd::Answered { success: false }
 }
 
@@ -190,7 +190,7 @@ impl Talk {
         request: &TurnRequest,
     ) -> Result<Vec<Call>, ReplyEnd> {
         if let Some(used) = request.budget.used_up(voice.spent())
-            && !budget::may_go_on(voice, &used).await
+            && !go_on::may_go_on(voice, &used).await
         {
             return Err(stops_here(voice, request).await);
         }

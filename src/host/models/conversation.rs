@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::tuning::Tuning;
+use super::usage::ReplyUsage;
 pub(crate) use crate::domain::steps::{Call, Part, SpokenCall};
 
 /// A tool as a model sees it.
@@ -63,19 +64,6 @@ impl Finished {
     pub(crate) fn parts(&self) -> Vec<Part> {
         self.parts.to_vec()
     }
-}
-
-/// What a reply took, as the provider counted it; 0 where it does not say.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct ReplyUsage {
-    /// Tokens in, those from the provider's cache with them.
-    pub input: u64,
-    /// Tokens out.
-    pub output: u64,
-    /// Tokens in that came from the provider's cache.
-    pub cached: u64,
-    /// What it cost, where the endpoint says so.
-    pub cost: Option<f64>,
 }
 
 /// An image that a model sees.

@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 
 use super::bounds;
-use super::conversation::{Call, Finished, Part, ReplyUsage, SpokenCall};
+use super::conversation::{Call, Finished, Part, SpokenCall};
 use super::fault::ModelFault;
 use super::json;
+use super::usage::ReplyUsage;
 
 /// Why a provider ended a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

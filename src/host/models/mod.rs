@@ -16,11 +16,13 @@ pub(crate) mod target;
 mod text_calls;
 pub(crate) mod tokens;
 pub(crate) mod tuning;
+pub(crate) mod usage;
 
 pub(crate) use client::{Limits, ModelClient};
-pub(crate) use conversation::{Call, Conversation, Delta, Finished, Image, ReplyUsage, ToolSpec};
+pub(crate) use conversation::{Call, Conversation, Delta, Finished, Image, ToolSpec};
 pub(crate) use failure::ModelError;
 pub(crate) use target::{ModelChoice, Target};
 pub(crate) use text_calls::TextCalls;
 pub(crate) use tokens::{HostTokens, Token, TokenStore};
 pub(crate) use tuning::{Price, ThinkingEffort, Tuning};
+pub(crate) use usage::ReplyUsage;

@@ -2,7 +2,7 @@
 //!
 //! Owns these values. Each protocol has its own words for them.
 
-use super::conversation::ReplyUsage;
+use super::usage::ReplyUsage;
 
 /// How hard a model thinks before it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
