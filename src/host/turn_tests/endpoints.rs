@@ -200,7 +200,9 @@ async fn an_unusable_model_setting_is_said_and_an_attachment_is_fenced() {
     let refused = ModelError::setting("The model url is wrong.".to_owned());
     let broken = TurnRequest {
         text: "q".to_owned(),
-        history: Vec::new(),
+        earlier: Vec::new(),
+        budget: TurnBudget::default(),
+        mode: AgentMode::default(),
         attachments: Vec::new(),
         context: PromptContext::default(),
         model: Some(Err(refused)),
