@@ -111,6 +111,10 @@ def main():
     words.add_argument("--opencode", metavar="PROVIDER/MODEL")
     words.add_argument("--only", help="tasks whose name has this in it")
     words = words.parse_args()
+    missing = [name for name in ("python3", "node", "rustc") if not shutil.which(name)]
+    if missing:
+        print(f"not run: {', '.join(missing)} decide the tasks and are not here; install them")
+        sys.exit(77)
     tasks = [task for task in json.loads(TASKS.read_text()) if not words.only or words.only in task["name"]]
     if words.opencode:
         if not shutil.which("opencode"):
