@@ -324,6 +324,16 @@ export type Block = ({
   preview: string;
 });
 
+/** How far a turn of the embedded engine goes before it asks whether to go on. Each answer that it may adds the same again. */
+export type BudgetSetting = {
+  /** Replies of the model. Default 100; 0 means no bound. */
+  steps?: number | null;
+  /** Tokens in and out, as the provider counts them. Default 5000000; 0 means no bound. */
+  tokens?: number | null;
+  /** What it costs, where that is known. Default: no bound. */
+  cost?: number | null;
+};
+
 /** One change of the view. `put` replaces by `id`, or inserts: at the end, or behind the block that `after` names; `append` adds `text` to the block's `text`. */
 export type Change = {
   /** Which lane. */
@@ -600,6 +610,9 @@ export type EditorTerminal = {
   /** When it ended: ISO-8601, UTC. */
   timestamp?: string | null;
 };
+
+/** How hard a model thinks before it answers. */
+export type Effort = "low" | "medium" | "high";
 
 /** The four engines. */
 export type EngineKind = "embedded" | "breadboard" | "desktop" | "acp";
@@ -884,6 +897,16 @@ export type ModelEntry = {
   provider?: string | null;
 };
 
+/** What a model costs, for a million tokens each, in whatever currency the budget is in. */
+export type ModelPrice = {
+  /** Of what it reads. */
+  input: number;
+  /** Of what it writes. */
+  output: number;
+  /** Of what it reads from the provider's cache. Default: as `input`. */
+  cachedInput?: number | null;
+};
+
 /** The model setting; also the params of `bb/models/set`. */
 export type ModelSetting = {
   /** `openai` (and anything compatible), `anthropic`, `gemini` or `ollama`. Default: `openai` when `url` is given, else guessed from the name. */
@@ -892,6 +915,16 @@ export type ModelSetting = {
   name: string;
   /** Base URL. Default: the provider's own. */
   url?: string | null;
+  /** How hard it thinks before it answers: `low`, `medium` or `high`. Default: as the provider has it. */
+  effort?: Effort | null;
+  /** How freely it chooses its words, from 0 to 2. Default: as the provider has it. */
+  temperature?: number | null;
+  /** Tokens that it can read at once. Default: what is known of a model of this name, else 32768. */
+  contextWindow?: number | null;
+  /** Whether it sees images. Default: what is known of a model of this name. */
+  images?: boolean | null;
+  /** What it costs. Without, costs are told only where the endpoint tells them. */
+  price?: ModelPrice | null;
 };
 
 /** How loud a notice is. */
@@ -2839,6 +2872,16 @@ export type ModelsSetParams = {
   name: string;
   /** Base URL. Default: the provider's own. */
   url?: string | null;
+  /** How hard it thinks before it answers: `low`, `medium` or `high`. Default: as the provider has it. */
+  effort?: Effort | null;
+  /** How freely it chooses its words, from 0 to 2. Default: as the provider has it. */
+  temperature?: number | null;
+  /** Tokens that it can read at once. Default: what is known of a model of this name, else 32768. */
+  contextWindow?: number | null;
+  /** Whether it sees images. Default: what is known of a model of this name. */
+  images?: boolean | null;
+  /** What it costs. Without, costs are told only where the endpoint tells them. */
+  price?: ModelPrice | null;
 };
 
 /** Result of `bb/models/list` and `bb/models/set`. */
@@ -3105,6 +3148,8 @@ export type InitializationOptions = {
   agents?: { [key: string]: AgentSetting } | null;
   /** The model of the embedded engine. Default: none, which answers by retrieval. */
   model?: ModelSetting | null;
+  /** How far a turn of the embedded engine goes before it asks. */
+  budget?: BudgetSetting | null;
   /** Whether the editor trusts the workspace. Default: false. */
   workspaceTrusted?: boolean | null;
   /** Directory of the journal. Default: `breadboard-ls` in the user's state directory. */
