@@ -194,13 +194,13 @@ impl Talk {
         {
             return Err(stops_here(voice, request).await);
         }
-        if self.fill.is_full(&self.conversation, model.tuning.window) {
+        if self.conversation.has_past() && self.fill.is_full(&self.conversation, model.tuning.window) {
             self.compact(voice, model).await;
         }
         voice.step_begins(&request.budget).await;
         let reply = match reply(voice, model, &self.conversation, self.moment).await {
             // What is known of its name may be wrong.
-            Err(error) if error.about == FailureAbout::TooLong => {
+            Err(error) if error.about == FailureAbout::TooLong && self.conversation.has_past() => {
                 self.compact(voice, model).await;
                 reply(voice, model, &self.conversation, self.moment).await
             }

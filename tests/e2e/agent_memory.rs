@@ -202,9 +202,10 @@ fn a_turn_of_200_calls_is_summarised_on_its_way_and_stays_small() {
     let prompt = &messages(asked.last().expect("asked"))[0].1;
     assert!(prompt.starts_with("read all") && prompt.ends_with(SUMMARY), "{prompt}");
     // And the chat says so, and has every call
-    let selected = server.ask("bb/selectSession", json!({ "sessionId": session }));
-    let text = selected.to_string();
-    assert!(text.contains("goes on from a summary of it"));
+    let says = |event: &&Value| {
+        event["payload"]["text"].as_str().is_some_and(|text| text.contains("goes on from a summary of it"))
+    };
+    assert_eq!(server.events(&session).iter().filter(says).count(), summaries);
     let ended = server.events(&session).iter().filter(|event| event["type"] == "tool.execute").count();
     assert_eq!(ended, 2 * CALLS);
     let journal: u64 = std::fs::read_dir(server.state.path())

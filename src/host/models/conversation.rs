@@ -205,6 +205,11 @@ impl Conversation {
         self.system.len() + tools + self.messages.iter().map(Message::bytes).sum::<usize>()
     }
 
+    /// Whether anything was said before what it ends with.
+    pub(crate) fn has_past(&self) -> bool {
+        self.messages.len() > 1
+    }
+
     /// Bytes of the exchange that it ends with; `None`: it ends with words of the user.
     pub(crate) fn last_exchange_bytes(&self) -> Option<usize> {
         let ends = matches!(self.messages.last(), Some(Message::Results(_)));
