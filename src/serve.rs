@@ -290,7 +290,7 @@ fn open_engine(
         EngineKind::Embedded => {
             let (fresh_id, now_ms) = (|| System.fresh_id(), || System.now_ms());
             let engine = EmbeddedEngine::new(reports, scopes, runtime, tokens(), fresh_id, now_ms);
-            Ok(Box::new(engine.with_tool_servers(tool_servers)))
+            Ok(Box::new(engine.with_budget(&settings.budget).with_tool_servers(tool_servers)))
         }
         EngineKind::Breadboard => {
             let token = said(ENV_API_TOKEN).map(Secret);

@@ -17,18 +17,19 @@ use crate::domain::dialect::acp::state::{AgentChange, AgentCommand, is_standing}
 use crate::domain::event::SessionEvent;
 use crate::domain::policy::redact::Redactor;
 use crate::protocol::agent::{AgentInfo, SessionInfoResult};
+use crate::protocol::settings::EngineKind;
 
 impl App {
-    /// `bb/session/info`; of a session that no agent holds there is nothing to tell.
+    /// `bb/session/info`; of a session of another engine there is nothing to tell.
     pub(super) fn session_info(&mut self, session_id: &str) -> Result<SessionInfoResult, CodedError> {
         self.read_news();
         let record = &self.known(session_id)?.record;
         let Some((held, name)) = record.held.as_ref().and_then(|held| Some((held, held.agent.clone()?)))
         else {
-            return Ok(SessionInfoResult {
-                commands: self.served_commands(session_id),
-                ..SessionInfoResult::default()
-            });
+            // Our own agent has modes as others have.
+            let modes = (record.engine == EngineKind::Embedded).then(|| record.mode.modes());
+            let commands = self.served_commands(session_id);
+            return Ok(SessionInfoResult { modes, commands, ..SessionInfoResult::default() });
         };
         let AgentSnapshot { state, process: kept } = held.snapshot.as_deref().cloned().unwrap_or_default();
         // Another window has the process; one of a window that is gone is gone with it.

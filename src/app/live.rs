@@ -48,6 +48,8 @@ pub(super) struct Live {
     pub prompts: Vec<(String, Vec<u8>)>,
     /// Steps of the turn, to be written with the next batch.
     pub steps: Vec<StepChange>,
+    /// Whether rows of steps stand in the journal that a summary took the place of.
+    pub steps_outdated: bool,
     /// Tabs that changed, to be written with the record.
     pub tabs: Vec<TabRow>,
     /// Whether the record changed since it was written.

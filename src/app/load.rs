@@ -214,7 +214,6 @@ impl App {
             let end = super::on_request::turn_end(turn, now, "interrupted", &cut.end.into());
             self.record_event(session_id, end);
         }
-        self.steps_over(session_id);
         self.turn_changes_end(session_id);
         self.flush(session_id);
     }

@@ -52,6 +52,7 @@ mod tabs;
 mod tell;
 mod turn;
 mod turn_changes;
+mod turn_memory;
 mod wait_for_lease;
 mod whole_words;
 pub(crate) mod wire_out;

@@ -1,32 +1,20 @@
-//! Turns of our own agent that outlive their process: their steps in the journal, what is found of them, and how one that
-//! waits for an answer goes on.
+//! Turns of our own agent that outlive their process: what is found of them, and how one that waits for an answer goes on.
 //!
 //! Owns what each state that is found comes to (decision 0016). What the steps mean is `domain::steps`'; whether an answer may be
 //! given is `on_request::approvals`'. Never does again what may have been done.
 
-use serde::{Deserialize, Serialize};
-
 use super::client::ClientId;
-use super::ports::{EngineCall, Ruling, StepChange, TurnBegun, TurnFailure};
+use super::ports::{EngineCall, Ruling, TurnBegun, TurnFailure};
 use super::prompter::Prompter;
 use super::record::Settler;
 use super::state::App;
+use super::turn_memory::StepsRead;
 use crate::domain::approval::PermissionStatus;
 use crate::domain::coded_error::{CodedError, ErrorCode};
-use crate::domain::steps::{EffectAsked, LeftTurn, PausedTurn, TurnStep, fold};
+use crate::domain::steps::{EffectAsked, LeftTurn, PausedTurn, fold};
 
 /// Characters of a command in a sentence.
 const COMMAND_SAID: usize = 200;
-
-/// A step as the journal has it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum StoredStep {
-    /// The turn began. The first one of each.
-    Begun(Box<TurnBegun>),
-    /// The agent took a step.
-    Taken(TurnStep),
-}
 
 /// What a turn that was cut leaves to be said.
 pub(super) struct CutTurn {
@@ -37,58 +25,6 @@ pub(super) struct CutTurn {
 }
 
 impl App {
-    /// A turn begins: its steps are those from here on. Written with its prompt.
-    pub(super) fn steps_begin(&mut self, session_id: &str, begun: &TurnBegun) {
-        if self.journals_steps(session_id) {
-            self.steps_over(session_id);
-            self.keep_step(session_id, &StoredStep::Begun(Box::new(begun.clone())));
-        }
-    }
-
-    /// A turn is over: nothing goes on from its steps. Written with its end.
-    pub(super) fn steps_over(&mut self, session_id: &str) {
-        if self.journals_steps(session_id)
-            && let Some(live) = self.live_mut(session_id)
-        {
-            live.steps.push(StepChange::Cleared);
-        }
-    }
-
-    /// The agent took a step. What begins and what is over is written at once: after a kill nothing tells the two apart but
-    /// these.
-    pub(super) fn stepped(&mut self, session_id: &str, turn: u64, step: TurnStep) {
-        if !self.may_record(session_id) || self.load(session_id).is_err() {
-            return;
-        }
-        if self.known(session_id).ok().and_then(|session| session.record.turn.open()) != Some(turn) {
-            return;
-        }
-        let at_once = match &step {
-            TurnStep::Performing { .. } | TurnStep::Result { .. } => true,
-            TurnStep::Replied { .. } | TurnStep::Asked(_) => false,
-        };
-        self.keep_step(session_id, &StoredStep::Taken(step));
-        if at_once {
-            self.flush(session_id);
-        }
-    }
-
-    fn keep_step(&mut self, session_id: &str, step: &StoredStep) {
-        if !self.journals_steps(session_id) {
-            return;
-        }
-        // It holds words, numbers and lists only, which always serialise.
-        let record = serde_json::to_vec(step).unwrap_or_default();
-        if let Some(live) = self.live_mut(session_id) {
-            live.steps.push(StepChange::Taken(record));
-        }
-    }
-
-    /// Whether the turns of a session end with this process, unless their steps are kept.
-    fn journals_steps(&self, session_id: &str) -> bool {
-        !self.traits_of(session_id).sessions.is_elsewhere()
-    }
-
     /// Whether the open turn of a session only waits for an answer.
     pub(super) fn is_paused(&self, session_id: &str) -> bool {
         self.known(session_id).is_ok_and(|session| session.record.turn.is_paused())
@@ -97,22 +33,10 @@ impl App {
     /// What the journal has of the open turn.
     fn left_turn(&mut self, session_id: &str) -> Option<(TurnBegun, LeftTurn)> {
         let open = self.known(session_id).ok()?.record.turn.open()?;
-        let rows = match self.journal().ok()?.steps(session_id) {
-            Ok(rows) => rows,
-            Err(error) => {
-                tracing::warn!(?error, session_id, "the steps of a turn cannot be read");
-                return None;
-            }
-        };
-        let mut begun = None;
-        let mut steps = Vec::new();
-        for row in rows {
-            match serde_json::from_slice::<StoredStep>(&row).ok()? {
-                StoredStep::Begun(turn) => (begun, steps) = (Some(*turn), Vec::new()),
-                StoredStep::Taken(step) => steps.push(step),
-            }
-        }
-        begun.filter(|begun| begun.turn == open).map(|begun| (begun, fold(steps)))
+        let StepsRead { earlier, last, .. } = self.steps_read(session_id)?;
+        let (mut begun, steps) = last.filter(|(begun, _)| begun.turn == open)?;
+        begun.memory = earlier;
+        Some((begun, fold(steps)))
     }
 
     /// The open turn, if it is at this request of the engine's.
@@ -194,21 +118,6 @@ impl App {
         let why = "Nobody answered in time, so nothing was done and the turn ended; send the prompt again.";
         self.end_paused(session_id, Some(why.into()));
     }
-
-    /// Earlier turns as the engine gets them, and what it has to hear of the last one, once.
-    pub(super) fn history_and_what_was_left(&mut self, session_id: &str) -> Vec<(String, String)> {
-        let mut history = self.history(session_id);
-        let left = self.record_mut(session_id).ok().and_then(|record| record.left.take());
-        if let Some(left) = left {
-            match history.last_mut() {
-                Some((_, answered)) if answered.is_empty() => *answered = left,
-                Some((_, answered)) => answered.push_str(&format!("\n\n{left}")),
-                // It was too long to go along.
-                None => history.push(("…".to_owned(), left)),
-            }
-        }
-        history
-    }
 }
 
 /// What the end of a turn has to say that was cut there.
@@ -235,6 +144,7 @@ fn doing(effect: &EffectAsked) -> String {
     match effect {
         EffectAsked::Write { path, .. } => format!("write `{path}`"),
         EffectAsked::Edit { paths, .. } => format!("change `{}`", paths.join("`, `")),
+        EffectAsked::GoOn { .. } => "go on past its budget".to_owned(),
         EffectAsked::Command { command, .. } => {
             let said: String = command.chars().take(COMMAND_SAID).collect();
             let more = if said.len() < command.len() { "…" } else { "" };

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ports::{AgentProcess, Attachment, SessionRow};
 use super::turn::TurnState;
+use crate::domain::agent_mode::AgentMode;
 use crate::domain::approval::{
     AskRoot, OfferedRule, Permission, PermissionRule, PermissionStatus, Proposal, RootedRule, RuleHolder,
 };
@@ -61,6 +62,9 @@ pub(super) struct Record {
     /// URI of the chat document that it was prompted from last: what is asked there goes on in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat: Option<String>,
+    /// The mode of its turns, where our own agent is in it.
+    #[serde(default)]
+    pub mode: AgentMode,
 }
 
 /// A rule that an engine or an agent keeps, as far as it was told here.
@@ -178,6 +182,7 @@ impl Record {
             notes: Vec::new(),
             damage: None,
             chat: None,
+            mode: AgentMode::default(),
         }
     }
 

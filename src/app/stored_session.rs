@@ -63,6 +63,7 @@ impl StoredSession {
             ledger: Vec::new(),
             prompts: Vec::new(),
             steps: Vec::new(),
+            steps_outdated: false,
             tabs: Vec::new(),
             record_changed: false,
             asks: self.asks,

@@ -403,6 +403,7 @@ pub(crate) fn overrides(args: &ServerArgs, env: impl Fn(&str) -> Option<String>)
         provider: args.model_provider.clone(),
         name,
         url: args.model_url.clone(),
+        ..ModelSetting::default()
     });
     Overrides {
         engine,
@@ -529,6 +530,7 @@ mod tests {
                 provider: Some("ollama".into()),
                 name: "m".into(),
                 url: Some("http://m".into()),
+                ..ModelSetting::default()
             }),
             workspace_trusted: Some(true),
             state_dir: Some("/s".into()),

@@ -22,7 +22,8 @@ fn knowledge() -> Knowledge {
 }
 
 fn with_model(url: &str) -> Overrides {
-    let model = ModelSetting { provider: None, name: "m".into(), url: Some(url.into()) };
+    let model =
+        ModelSetting { provider: None, name: "m".into(), url: Some(url.into()), ..ModelSetting::default() };
     Overrides { model: Some(model), ..Overrides::default() }
 }
 

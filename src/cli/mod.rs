@@ -129,7 +129,7 @@ fn knowledge() -> Knowledge {
 }
 
 fn model_base(setting: &ModelSetting) -> Result<url::Url, String> {
-    let ModelSetting { provider, name, url } = setting.clone();
+    let ModelSetting { provider, name, url, .. } = setting.clone();
     Target::resolve(&ModelChoice { provider, name, url })
         .map(|target| target.base)
         .map_err(|refusal| refusal.message)
@@ -177,8 +177,13 @@ mod tests {
     fn a_model_setting_leads_to_its_endpoint_or_to_a_sentence() {
         let base = |provider: Option<&str>| {
             let provider = provider.map(str::to_owned);
-            model_base(&ModelSetting { provider, name: "gpt-4o".into(), url: None })
-                .map(|url| url.to_string())
+            model_base(&ModelSetting {
+                provider,
+                name: "gpt-4o".into(),
+                url: None,
+                ..ModelSetting::default()
+            })
+            .map(|url| url.to_string())
         };
         assert_eq!(base(None).as_deref(), Ok("https://api.openai.com/v1/"));
         assert!(base(Some("nobody")).is_err_and(|sentence| sentence.contains("not known")));

@@ -6,6 +6,7 @@
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::wildcard_enum_match_arm)]
 
+pub(crate) mod agent_mode;
 pub(crate) mod approval;
 pub(crate) mod chat_document;
 pub(crate) mod coded_error;

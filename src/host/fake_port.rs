@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use url::Url;
 
 use super::ports::{
-    Answer, FileOperation, PortError, PortFuture, Ran, Root, TurnPort, WorkspaceView, Written,
+    Answer, FileOperation, PortError, PortFuture, Ran, Root, SentenceLevel, TurnPort, WorkspaceView, Written,
 };
 use crate::domain::approval::MadeEdit;
 use crate::domain::dialect::desktop::message::{ServerMessage, SessionState};
@@ -39,6 +39,7 @@ pub(crate) struct FakePort {
     ids: AtomicU64,
     pub(crate) said: Mutex<Vec<ServerMessage>>,
     pub(crate) steps: Mutex<Vec<TurnStep>>,
+    pub(crate) notices: Mutex<Vec<String>>,
     pub(crate) writes: Mutex<Vec<Write>>,
     pub(crate) operations: Mutex<Vec<(String, Option<String>, FileOperation)>>,
     /// What came of edits that were allowed.
@@ -64,6 +65,7 @@ impl FakePort {
             ids: AtomicU64::new(0),
             said: Mutex::default(),
             steps: Mutex::default(),
+            notices: Mutex::default(),
             writes: Mutex::default(),
             operations: Mutex::default(),
             made: Mutex::default(),
@@ -147,6 +149,14 @@ impl TurnPort for FakePort {
                 self.stop.send_replace(true);
             }
         })
+    }
+
+    fn notice(&self, _level: SentenceLevel, text: String) -> PortFuture<'_, ()> {
+        Box::pin(async move { self.notices.lock().unwrap().push(text) })
+    }
+
+    fn is_news(&self, text: &str) -> bool {
+        !self.notices.lock().unwrap().iter().any(|notice| notice == text)
     }
 
     fn step(&self, step: TurnStep) -> PortFuture<'_, ()> {

@@ -2,16 +2,25 @@
 //!
 //! Owns what happens inside one turn. Never knows the editor or the loop: it speaks through `ports`.
 
+pub(crate) mod budget;
+mod compaction;
 #[cfg(test)]
 pub(crate) mod fake_model;
 #[cfg(test)]
 pub(crate) mod fake_port;
+mod go_on;
+mod instructions;
 pub(crate) mod models;
+pub(crate) mod pictures;
 pub(crate) mod planner;
 pub(crate) mod ports;
 pub(crate) mod proposal;
+mod question;
+mod recall;
+mod reply;
 pub(crate) mod request;
 pub(crate) mod retrieval;
+mod rules;
 pub(crate) mod tools;
 pub(crate) mod turn;
 pub(crate) mod turn_output;

@@ -1,12 +1,15 @@
 //! The answer without a model, on a real folder.
 
+use super::budget::TurnBudget;
 use super::fake_port::{FakePort, User};
 use super::planner;
-use super::request::{NoModel, TurnRequest};
+use super::request::{NoModel, PastModel, PastTurn, TurnRequest};
 use super::turn;
+use crate::domain::agent_mode::AgentMode;
 use crate::domain::context::item::PromptContext;
 use crate::domain::dialect::desktop::message::{FinalMetadata, ServerMessage};
 use crate::domain::edits::text::content_hash;
+use crate::domain::steps::TurnPast;
 
 const LIB: &str = "//! Opens the journal.\n\n/// Opens the journal file.\npub fn open_journal(path: &str) -> bool {\n    \
                    path.ends_with(\".sqlite\")\n}\n\npub struct Keeper;\n";
@@ -22,7 +25,9 @@ fn folder() -> tempfile::TempDir {
 fn asking(text: &str) -> TurnRequest {
     TurnRequest {
         text: text.to_owned(),
-        history: vec![],
+        earlier: Vec::new(),
+        budget: TurnBudget::default(),
+        mode: AgentMode::default(),
         attachments: vec![],
         context: PromptContext::default(),
         model: None,
@@ -73,8 +78,15 @@ async fn that_there_is_no_model_is_said_once_in_a_session_and_in_words_of_no_cli
     ask(&first, "list files").await;
     // Given a session that was told so, in this process or in an earlier one
     let told = TurnRequest { no_model: NoModel::Said, ..asking("list files") };
-    let history = vec![("list files".to_owned(), first.text()), ("more".to_owned(), "plain".to_owned())];
-    let before = TurnRequest { history, ..asking("list files") };
+    let past = |text: &str, said: String| PastTurn {
+        text: text.to_owned(),
+        attachments: Vec::new(),
+        context: PromptContext::default(),
+        past: TurnPast::answered(said),
+        model: PastModel::Other,
+    };
+    let earlier = vec![past("list files", first.text()), past("more", "plain".to_owned())];
+    let before = TurnRequest { earlier, ..asking("list files") };
     for request in [told, before] {
         // When it asks again, then the answer is plain
         let port = FakePort::new(folder.path(), false, User::Denies);

@@ -179,12 +179,25 @@ pub(crate) trait SharedToolServers: Send + Sync {
     ) -> PortFuture<'_, Result<ServedAnswer, PortError>>;
 }
 
+/// How much a sentence for the user matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SentenceLevel {
+    /// Good to know.
+    Info,
+    /// Something is not as it was wished.
+    Warning,
+}
+
 /// What the agent may do to the world during one turn.
 pub(crate) trait TurnPort: Send + Sync {
     /// The workspace as it is now.
     fn workspace(&self) -> WorkspaceView;
     /// Says one message; awaits a free place, which holds the agent back when the loop is busy.
     fn say(&self, message: ServerMessage) -> PortFuture<'_, ()>;
+    /// Says a sentence that is no message of the agent's protocol.
+    fn notice(&self, level: SentenceLevel, text: String) -> PortFuture<'_, ()>;
+    /// Whether this was not said in the session yet; from here on it was.
+    fn is_news(&self, text: &str) -> bool;
     /// Has a step of the turn journalled: before anything that is said or wanted after it.
     fn step(&self, step: TurnStep) -> PortFuture<'_, ()>;
     /// Waits for the answer to an ask that was said with this `request_id`.

@@ -1,9 +1,11 @@
 //! What one turn is given: the question, what was said before, what is attached, which model.
 
-use super::models::{ModelClient, ModelError, Target, Token};
+use super::budget::TurnBudget;
+use super::models::{Image, ModelClient, ModelError, Target, Token, Tuning};
 use super::ports::Answer;
+use crate::domain::agent_mode::AgentMode;
 use crate::domain::context::item::PromptContext;
-use crate::domain::steps::{EffectAsked, PausedTurn};
+use crate::domain::steps::{EffectAsked, PausedTurn, TurnPast};
 
 /// Bytes of one attachment that a model gets.
 pub(crate) const ATTACHMENT_LIMIT: usize = 64 * 1024;
@@ -13,8 +15,8 @@ pub(crate) const ATTACHMENT_LIMIT: usize = 64 * 1024;
 pub(crate) struct TurnRequest {
     /// What the user typed.
     pub text: String,
-    /// Earlier turns, oldest first: what the user said and what was answered.
-    pub history: Vec<(String, String)>,
+    /// Earlier turns, oldest first.
+    pub earlier: Vec<PastTurn>,
     /// Attachments.
     pub attachments: Vec<Attached>,
     /// What goes with the question beside them.
@@ -25,6 +27,34 @@ pub(crate) struct TurnRequest {
     pub no_model: NoModel,
     /// Where it goes on, if an earlier process began it.
     pub goes_on: Option<GoesOn>,
+    /// How far it goes before it asks.
+    pub budget: TurnBudget,
+    /// What it may do.
+    pub mode: AgentMode,
+}
+
+/// A turn that is over.
+#[derive(Debug, Clone)]
+pub(crate) struct PastTurn {
+    /// What the user typed.
+    pub text: String,
+    /// What was attached.
+    pub attachments: Vec<Attached>,
+    /// What went with it.
+    pub context: PromptContext,
+    /// What was said in it.
+    pub past: TurnPast,
+    /// Who answered.
+    pub model: PastModel,
+}
+
+/// Who answered in a turn that is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PastModel {
+    /// The model that answers now, which can read what it kept to itself.
+    Same,
+    /// Another one, or none.
+    Other,
 }
 
 /// That a session has no model is said once.
@@ -78,6 +108,8 @@ pub(crate) struct Attached {
     pub mime: String,
     /// Its text, cut to `ATTACHMENT_LIMIT`; `None` when it is no text.
     pub text: Option<String>,
+    /// What is to be seen; `None` when it is no image that models see, or too large.
+    pub image: Option<Image>,
 }
 
 /// A model ready to be asked.
@@ -89,4 +121,6 @@ pub(crate) struct ModelInUse {
     pub target: Target,
     /// With which token.
     pub token: Option<Token>,
+    /// How it is to answer, and what it can.
+    pub tuning: Tuning,
 }

@@ -9,8 +9,11 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
-use super::models::Finished;
+use super::budget::{TurnBudget, TurnSpent};
+use super::models::{Finished, Image};
+pub(crate) use super::ports::SentenceLevel;
 use super::ports::TurnPort;
+use super::request::ModelInUse;
 use crate::domain::dialect::desktop::message::{
     FinalMetadata, PatchProposed, RetrieveStage, ServerError, ServerErrorCode, ServerMessage, SessionState,
     ToolStatus,
@@ -23,12 +26,16 @@ struct OutputRecord {
     text: String,
     /// Bytes of `text` that stand in a step.
     journalled: usize,
-    tokens_used: u64,
+    spent: TurnSpent,
     files_modified: BTreeSet<String>,
     tools_used: Vec<String>,
     open: Vec<CallInOutput>,
     /// How far the turn is, and what waits in it.
     state: SessionState,
+    /// Images of the call that runs.
+    shown: Vec<Image>,
+    /// Whether the model sees them.
+    sees: bool,
 }
 
 /// The mouth of one turn.
@@ -53,11 +60,11 @@ impl<'a> TurnOutput<'a> {
 
     /// A turn that an earlier process began, as it stood when it asked.
     pub(crate) fn going_on(port: &'a dyn TurnPort, turn: &PausedTurn) -> Self {
-        let Tally { tokens_used, files_modified, tools_used } = turn.asked.tally.clone();
+        let Tally { tokens_used, files_modified, tools_used, steps, cost, raised } = turn.asked.tally.clone();
         let record = OutputRecord {
             text: turn.said.clone(),
             journalled: turn.said.len(),
-            tokens_used,
+            spent: TurnSpent { steps, tokens: tokens_used, cost, raised },
             files_modified: files_modified.into_iter().collect(),
             tools_used,
             open: vec![turn.asked.call.clone()],
@@ -67,6 +74,8 @@ impl<'a> TurnOutput<'a> {
                 total_steps: 1,
                 ..SessionState::default()
             },
+            shown: Vec::new(),
+            sees: false,
         };
         Self::with(port, record)
     }
@@ -92,17 +101,82 @@ impl<'a> TurnOutput<'a> {
         &self.record.text
     }
 
-    /// Counts what the provider counted.
-    pub(crate) fn count_tokens(&mut self, tokens: u64) {
-        self.record.tokens_used = self.record.tokens_used.saturating_add(tokens);
+    /// What the turn used so far.
+    pub(crate) fn spent(&self) -> &TurnSpent {
+        &self.record.spent
+    }
+
+    /// The user lets it go on for as long again.
+    pub(crate) fn raise_budget(&mut self) {
+        self.record.spent.raised += 1;
+    }
+
+    /// Counts what the provider counted of a reply, and what it cost.
+    pub(crate) fn count(&mut self, model: &ModelInUse, reply: &Finished) {
+        let spent = &mut self.record.spent;
+        spent.tokens = spent.tokens.saturating_add(reply.tokens_used);
+        let cost = reply.usage.cost.or_else(|| Some(model.tuning.price?.of(reply.usage)));
+        if let Some(cost) = cost {
+            spent.cost = Some(spent.cost.unwrap_or(0.0) + cost);
+        }
+        self.record.state.tokens_used = Some(spent.tokens).filter(|tokens| *tokens > 0);
+        self.record.state.cost = spent.cost;
+    }
+
+    /// How much the model reads again with the next question, of what it can.
+    pub(crate) fn fills(&mut self, tokens: u64, window: u64) {
+        self.record.state.context_tokens = Some(tokens);
+        self.record.state.context_window = Some(window);
     }
 
     /// A step of the loop begins: the model is asked. The first one is the turn's own beginning, and goes without saying.
-    pub(crate) async fn step_begins(&mut self, step: usize, of: usize) {
-        (self.record.state.current_step, self.record.state.total_steps) = (step as u64, of as u64);
+    pub(crate) async fn step_begins(&mut self, budget: &TurnBudget) {
+        let spent = &mut self.record.spent;
+        spent.steps += 1;
+        let step = spent.steps;
+        // Without a bound it is the step that it is at.
+        let of = budget.steps_allowed(spent.raised).unwrap_or(step);
+        (self.record.state.current_step, self.record.state.total_steps) = (step, of);
         if step > 1 {
             self.say_state().await;
         }
+    }
+
+    /// A sentence for the user that is no part of the answer.
+    pub(crate) async fn notice(&mut self, level: SentenceLevel, text: String) {
+        self.port.notice(level, text).await;
+    }
+
+    /// The same, once in a session.
+    pub(crate) async fn notice_once(&mut self, text: String) {
+        if self.port.is_news(&text) {
+            self.port.notice(SentenceLevel::Info, text).await;
+        }
+    }
+
+    /// The model sees this with what it is told of the call that runs.
+    pub(crate) fn shows(&mut self, image: Image) {
+        self.record.shown.push(image);
+    }
+
+    /// What the model sees of the call that is over.
+    pub(crate) fn take_shown(&mut self) -> Vec<Image> {
+        std::mem::take(&mut self.record.shown)
+    }
+
+    /// Whether the model of this turn sees images.
+    pub(crate) fn sees(&self) -> bool {
+        self.record.sees
+    }
+
+    /// The model of this turn sees images, or does not.
+    pub(crate) fn set_sees(&mut self, sees: bool) {
+        self.record.sees = sees;
+    }
+
+    /// A step that stands for itself.
+    pub(crate) async fn step(&mut self, step: TurnStep) {
+        self.port.step(step).await;
     }
 
     /// A patch is proposed, which waits for a decision.
@@ -112,7 +186,7 @@ impl<'a> TurnOutput<'a> {
     }
 
     /// Nothing waits any more.
-    async fn settled(&mut self) {
+    pub(crate) async fn settled(&mut self) {
         let state = &mut self.record.state;
         let waited = !(state.pending_approvals.is_empty() && state.pending_patches.is_empty());
         state.pending_approvals.clear();
@@ -153,7 +227,10 @@ impl<'a> TurnOutput<'a> {
     pub(crate) async fn step_asked(&mut self, request_id: &str, effect: EffectAsked) {
         let Some(call) = self.record.open.last().cloned() else { return };
         let tally = Tally {
-            tokens_used: self.record.tokens_used,
+            tokens_used: self.record.spent.tokens,
+            steps: self.record.spent.steps,
+            cost: self.record.spent.cost,
+            raised: self.record.spent.raised,
             files_modified: self.record.files_modified.iter().cloned().collect(),
             tools_used: self.record.tools_used.clone(),
         };
@@ -275,10 +352,18 @@ impl<'a> TurnOutput<'a> {
         for call in std::mem::take(&mut self.record.open) {
             self.say(execute(&call, ToolStatus::Failed, json!({ "error": why }))).await;
         }
+        let said = self.unjournalled();
+        self.port.step(TurnStep::Ended { said }).await;
     }
 
     async fn finish(self, success: bool, cancelled: bool) {
-        let OutputRecord { text, tokens_used, files_modified, tools_used, .. } = self.record;
+        let OutputRecord {
+            text,
+            spent: TurnSpent { tokens: tokens_used, .. },
+            files_modified,
+            tools_used,
+            ..
+        } = self.record;
         let metadata = FinalMetadata {
             tokens_used,
             files_modified: files_modified.len() as u64,

@@ -329,7 +329,12 @@ fn open_buffer(view: &WorkspaceView, root: &Root, rel: &str) -> Option<String> {
 }
 
 /// The bytes of a file beneath its root, `None` when there is none. A link out of the root is refused by the handle.
-fn read_disk(root: &Root, rel: &str, cancel: &AtomicBool) -> Result<Option<Vec<u8>>, ProposalRefusal> {
+/// The bytes of a file on disk; `None`: there is none. Blocking.
+pub(super) fn read_disk(
+    root: &Root,
+    rel: &str,
+    cancel: &AtomicBool,
+) -> Result<Option<Vec<u8>>, ProposalRefusal> {
     let gone = || RetrievalError::NotFound(rel.to_owned());
     let not_text = || RetrievalError::NotText(rel.to_owned());
     let dir =

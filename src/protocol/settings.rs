@@ -29,6 +29,9 @@ pub struct InitializationOptions {
     /// The model of the embedded engine. Default: none, which answers by retrieval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelSetting>,
+    /// How far a turn of the embedded engine goes before it asks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<BudgetSetting>,
     /// Whether the editor trusts the workspace. Default: false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace_trusted: Option<bool>,
@@ -168,7 +171,8 @@ pub struct AgentSetting {
 }
 
 /// The model setting; also the params of `bb/models/set`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ModelSetting {
     /// `openai` (and anything compatible), `anthropic`, `gemini` or `ollama`. Default: `openai` when `url` is given,
     /// else guessed from the name.
@@ -179,6 +183,61 @@ pub struct ModelSetting {
     /// Base URL. Default: the provider's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// How hard it thinks before it answers: `low`, `medium` or `high`. Default: as the provider has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
+    /// How freely it chooses its words, from 0 to 2. Default: as the provider has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// Tokens that it can read at once. Default: what is known of a model of this name, else 32768.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_window: Option<u64>,
+    /// Whether it sees images. Default: what is known of a model of this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub images: Option<bool>,
+    /// What it costs. Without, costs are told only where the endpoint tells them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<ModelPrice>,
+}
+
+/// How hard a model thinks before it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// A little.
+    Low,
+    /// More.
+    Medium,
+    /// As much as it can.
+    High,
+}
+
+/// What a model costs, for a million tokens each, in whatever currency the budget is in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelPrice {
+    /// Of what it reads.
+    pub input: f64,
+    /// Of what it writes.
+    pub output: f64,
+    /// Of what it reads from the provider's cache. Default: as `input`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_input: Option<f64>,
+}
+
+/// How far a turn of the embedded engine goes before it asks whether to go on. Each answer that it may adds the same again.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct BudgetSetting {
+    /// Replies of the model. Default 100; 0 means no bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u64>,
+    /// Tokens in and out, as the provider counts them. Default 5000000; 0 means no bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// What it costs, where that is known. Default: no bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
 }
 
 /// How events are batched on their way to the editor.
@@ -227,6 +286,8 @@ pub struct Settings {
     pub mcp_servers: BTreeMap<String, McpServerSetting>,
     /// The model of the embedded engine.
     pub model: Option<ModelSetting>,
+    /// How far its turns go.
+    pub budget: BudgetSetting,
     /// Trust at start.
     pub workspace_trusted: bool,
     /// Directory of the journal, when stated.
@@ -329,6 +390,7 @@ impl Settings {
                 servers
             },
             model: overrides.model.clone().or(options.model),
+            budget: options.budget.unwrap_or_default(),
             workspace_trusted: overrides.workspace_trusted.or(options.workspace_trusted).unwrap_or(false),
             state_dir: overrides.state_dir.clone().or(options.state_dir),
             delivery: Delivery::default().with(&options.delivery.unwrap_or_default()),

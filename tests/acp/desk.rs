@@ -205,9 +205,18 @@ impl Desk {
             text: text.to_owned(),
             attachments,
             context: Box::default(),
+            mode: Default::default(),
         };
         let (session_id, model, history) = (session_id.to_owned(), None, Vec::new());
-        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history, looked_at: None });
+        self.engine.call(EngineCall::StartTurn {
+            session_id,
+            turn,
+            prompt,
+            model,
+            history,
+            memory: Vec::new(),
+            looked_at: None,
+        });
     }
 
     /// Starts a turn with this model.
@@ -217,10 +226,19 @@ impl Desk {
             text: "x".to_owned(),
             attachments: Vec::new(),
             context: Box::default(),
+            mode: Default::default(),
         };
-        let model = Some(ModelSetting { provider: None, name: model.to_owned(), url: None });
+        let model = Some(ModelSetting { provider: None, name: model.to_owned(), ..ModelSetting::default() });
         let (session_id, history) = (session_id.to_owned(), Vec::new());
-        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history, looked_at: None });
+        self.engine.call(EngineCall::StartTurn {
+            session_id,
+            turn,
+            prompt,
+            model,
+            history,
+            memory: Vec::new(),
+            looked_at: None,
+        });
     }
 
     pub fn stop(&self, session_id: &str) {

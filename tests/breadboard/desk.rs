@@ -147,9 +147,18 @@ impl Desk {
             text: text.to_owned(),
             attachments,
             context: Box::default(),
+            mode: Default::default(),
         };
         let (session_id, model) = (session_id.to_owned(), None);
-        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history, looked_at: None });
+        self.engine.call(EngineCall::StartTurn {
+            session_id,
+            turn,
+            prompt,
+            model,
+            history,
+            memory: Vec::new(),
+            looked_at: None,
+        });
     }
 
     /// Starts a turn with this model.
@@ -159,10 +168,19 @@ impl Desk {
             text: format!("prompt {turn}"),
             attachments: Vec::new(),
             context: Box::default(),
+            mode: Default::default(),
         };
-        let model = Some(ModelSetting { provider: None, name: model.to_owned(), url: None });
+        let model = Some(ModelSetting { provider: None, name: model.to_owned(), ..ModelSetting::default() });
         let (session_id, history) = (session_id.to_owned(), Vec::new());
-        self.engine.call(EngineCall::StartTurn { session_id, turn, prompt, model, history, looked_at: None });
+        self.engine.call(EngineCall::StartTurn {
+            session_id,
+            turn,
+            prompt,
+            model,
+            history,
+            memory: Vec::new(),
+            looked_at: None,
+        });
     }
 
     /// Waits for the end of a turn that did not begin; its sentence.

@@ -88,7 +88,8 @@ fn an_unknown_mode_names_those_there_are_and_leaves_no_session() {
     let workspace = place.0.path().join("w");
     let embedded =
         run(&["ask", "go", "--mode=x", "--workspace", workspace.to_str().expect("is text")], &place.state());
-    assert_eq!(embedded, text("", "breadboard-ls: This engine has no modes; leave --mode out.\n", 1));
+    let own = "breadboard-ls: There is no mode `x`; there are `ask`, `plan`, `agent`.\n";
+    assert_eq!(embedded, text("", own, 1));
     let listed = run(&["sessions", "--workspace", workspace.to_str().expect("is text")], &place.state());
     assert_eq!(listed, text("There are no sessions of this workspace yet.\n", "", 0));
 }

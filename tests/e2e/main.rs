@@ -6,6 +6,7 @@ mod agent_client;
 mod agent_edits;
 mod agent_ended;
 mod agent_info;
+mod agent_memory;
 mod ask;
 #[cfg(unix)]
 mod ask_agent;

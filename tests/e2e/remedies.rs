@@ -37,6 +37,8 @@ fn whether_a_model_has_taken_a_prompt_and_when_it_takes_it_again_is_told_as_data
         { "index": 0, "id": "c1", "function": { "name": "list_files", "arguments": "{}" } },
     ] } }] })]);
     let busy = || answer("429 Too Many Requests\r\nRetry-After: 30", "");
+    // Longer than a turn waits by itself.
+    let busier = answer("429 Too Many Requests\r\nRetry-After: 90", "");
     let later = |taken: &str| json!({ "taken": taken, "when": "later" });
     let rows = [
         (vec![busy()], Some(429), json!({ "taken": "no", "when": "later", "afterMs": 30_000 })),
@@ -47,7 +49,7 @@ fn whether_a_model_has_taken_a_prompt_and_when_it_takes_it_again_is_told_as_data
         (vec![answer("413 Large", "")], Some(413), json!({ "taken": "no", "when": "never" })),
         (vec![Vec::new()], None, later("perhaps")),
         // What its first reply led to was done, whatever is refused then.
-        (vec![called, busy()], Some(429), json!({ "taken": "yes", "when": "later", "afterMs": 30_000 })),
+        (vec![called, busier], Some(429), json!({ "taken": "yes", "when": "later", "afterMs": 90_000 })),
     ];
     for (answers, status, retry) in rows {
         let mut server = Server::ready(asked_by_a_model(peer_in_order(answers).0));

@@ -383,7 +383,7 @@ impl Desk {
                 model: setup.model.map(|name| ModelSetting {
                     provider: None,
                     name: name.to_owned(),
-                    url: None,
+                    ..ModelSetting::default()
                 }),
                 approvals: Some(ApprovalsSetting {
                     expire_after_seconds: setup.expire_after_seconds,

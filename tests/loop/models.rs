@@ -7,7 +7,11 @@ use serde_json::json;
 use crate::desk::{Desk, Setup};
 
 fn named(provider: Option<&str>, name: &str) -> Option<ModelSetting> {
-    Some(ModelSetting { provider: provider.map(str::to_owned), name: name.to_owned(), url: None })
+    Some(ModelSetting {
+        provider: provider.map(str::to_owned),
+        name: name.to_owned(),
+        ..ModelSetting::default()
+    })
 }
 
 /// The models that the engine was told between turns.

@@ -6,10 +6,12 @@ use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
 use crate::app::ports::{AgentCall, EngineCall};
 use crate::app::state::App;
+use crate::domain::agent_mode::AgentMode;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::event::{LocalKind, NormalizedEvent};
 use crate::domain::policy::command::{CommandNeed, need_of};
 use crate::protocol::request::*;
+use crate::protocol::settings::EngineKind;
 
 impl App {
     pub(in crate::app) fn command(
@@ -18,6 +20,9 @@ impl App {
         params: CommandParams,
         reply: Reply<CommandResult>,
     ) {
+        if params.command == "set_mode" && self.is_our_agents(&params.session_id) {
+            return reply.settle(self.set_mode(params));
+        }
         match self.checked_command(client, &params) {
             Ok(CommandNeed::Stop) => {
                 let stopped = self.stop(&params.session_id);
@@ -41,6 +46,30 @@ impl App {
             }
             Err(error) => reply.refuse(error),
         }
+    }
+
+    fn is_our_agents(&self, session_id: &str) -> bool {
+        self.known(session_id).is_ok_and(|session| {
+            session.record.engine == EngineKind::Embedded && session.record.held.is_none()
+        })
+    }
+
+    /// From the next turn on a session of our own agent is in another mode. That needs no trust: none allows more than is asked.
+    fn set_mode(&mut self, params: CommandParams) -> Result<CommandResult, CodedError> {
+        let CommandParams { session_id, args, .. } = params;
+        let id =
+            args.as_ref().and_then(|args| args.get("modeId")).and_then(Value::as_str).unwrap_or_default();
+        let Some(mode) = AgentMode::named(id) else {
+            return Err(CodedError::new(
+                ErrorCode::InvalidParams,
+                "This session has no such mode; choose `ask`, `plan` or `agent`.",
+            ));
+        };
+        self.load(&session_id)?;
+        self.hold(&session_id)?;
+        self.record_mut(&session_id)?.mode = mode;
+        self.flush(&session_id);
+        Ok(CommandResult { session_id, status: "accepted".to_owned(), detail: None })
     }
 
     /// The engine took a command, or refused it. One that changes or runs something stands in the transcript.

@@ -112,9 +112,13 @@ impl App {
             EngineKind::Breadboard | EngineKind::Acp | EngineKind::Desktop => self.chosen_model.as_ref(),
         };
         let Some(name) = record.model.clone() else { return general.cloned() };
-        let (provider, url) =
-            general.map(|model| (model.provider.clone(), model.url.clone())).unwrap_or_default();
-        Some(ModelSetting { provider, name, url })
+        let general = general.cloned().unwrap_or_default();
+        if general.name == name {
+            return Some(general);
+        }
+        // What a model can and costs is another's.
+        let ModelSetting { provider, url, effort, temperature, .. } = general;
+        Some(ModelSetting { provider, name, url, effort, temperature, ..ModelSetting::default() })
     }
 
     /// Who answers a prompt in this session, in a word: the name of its agent or the kind of its engine; and the model, where it

@@ -9,7 +9,7 @@ use crate::app::client::ClientId;
 use crate::app::inbox::Answer;
 use crate::app::live::LastWords;
 use crate::app::ports::{
-    AgentCall, Attachment, EngineCall, Prompt, Settlement, TurnBegun, TurnEnd, TurnFailure,
+    AgentCall, Attachment, EngineCall, Prompt, SessionHome, Settlement, TurnBegun, TurnEnd, TurnFailure,
 };
 use crate::app::prompter::Prompter;
 use crate::app::record::{SessionEnd, Settler};
@@ -196,7 +196,10 @@ impl App {
     pub(in crate::app) fn start_turn(&mut self, by: Prompter, session_id: &str, prompt: QueuedPrompt) {
         let now = self.ambient.now_ms();
         let Ok(attachments) = self.attachments_of(session_id, &prompt) else { return };
-        let history = self.history_and_what_was_left(session_id);
+        let (history, memory) = match self.traits_of(session_id).sessions {
+            SessionHome::Here => (Vec::new(), self.memory(session_id)),
+            SessionHome::Agent | SessionHome::Engine => (self.history(session_id), Vec::new()),
+        };
         let turn_end = self.traits_of(session_id).turn_end;
         let Ok(record) = self.record_mut(session_id) else { return };
         record.last_turn += 1;
@@ -225,8 +228,9 @@ impl App {
         let model = self.known(session_id).ok().and_then(|session| self.model_of(&session.record));
         let title = prompt.text.clone();
         let QueuedPrompt { message_id, text, .. } = prompt;
-        let prompt = Prompt { message_id, text, attachments, context: Box::default() };
-        let mut begun = TurnBegun { turn, prompt, model, history };
+        let mode = self.known(session_id).map(|session| session.record.mode).unwrap_or_default();
+        let prompt = Prompt { message_id, text, attachments, context: Box::default(), mode };
+        let mut begun = TurnBegun { turn, prompt, model, history, memory };
         match wanted {
             Some(wanted) => {
                 self.flush(session_id);
@@ -276,7 +280,7 @@ impl App {
         begun: TurnBegun,
         looked_at: Option<Answer<()>>,
     ) {
-        let TurnBegun { turn, prompt, model, history } = begun;
+        let TurnBegun { turn, prompt, model, history, memory } = begun;
         // The stream first, so that nothing of the turn is missed.
         self.follow(session_id);
         // What the turn may see, before it begins to look.
@@ -291,6 +295,7 @@ impl App {
             prompt,
             model,
             history,
+            memory,
             looked_at,
         });
     }
@@ -451,7 +456,6 @@ impl App {
             let failure = failure.unwrap_or_else(|| otherwise.into());
             self.record_event(session_id, turn_end(turn, now, reason, &failure));
         }
-        self.steps_over(session_id);
         self.turn_changes_end(session_id);
         let Ok(record) = self.record_mut(session_id) else { return };
         let ended = std::mem::take(&mut record.turn);

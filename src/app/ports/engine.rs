@@ -8,9 +8,10 @@ use serde_json::{Map, Value};
 
 use super::{AgentCall, EngineDecision, EngineTraits, NewSession, Ruling, Secret, SessionReply, StreamCall};
 use crate::app::inbox::{Answer, Folder, Reply};
+use crate::domain::agent_mode::AgentMode;
 use crate::domain::coded_error::CodedError;
 use crate::domain::context::item::PromptContext;
-use crate::domain::steps::PausedTurn;
+use crate::domain::steps::{PausedTurn, TurnPast};
 use crate::protocol::request::{
     ApprovePermissionResult, CommandResult, CredentialScope, DeleteSessionResult, ListSessionsResult,
     ModelsResult,
@@ -26,8 +27,23 @@ pub struct TurnBegun {
     pub prompt: Prompt,
     /// The model of this turn; `None` leaves it to the engine.
     pub model: Option<ModelSetting>,
-    /// Earlier turns, oldest first: what the user said and what the engine answered. Bounded by the loop.
+    /// Earlier turns, oldest first: what the user said and what the engine answered. Bounded by the loop; of our own agent's
+    /// sessions `memory` has them.
     pub history: Vec<(String, String)>,
+    /// Earlier turns as our own agent's model hears of them again, oldest first. They stand in the journal themselves.
+    #[serde(skip)]
+    pub memory: Vec<EarlierTurn>,
+}
+
+/// A turn of our own agent that is over.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct EarlierTurn {
+    /// Its prompt.
+    pub prompt: Prompt,
+    /// Its model: what only that can read goes to no other.
+    pub model: Option<ModelSetting>,
+    /// What was said in it.
+    pub past: TurnPast,
 }
 
 /// A prompt on its way to an engine.
@@ -42,6 +58,9 @@ pub struct Prompt {
     /// What goes with it beside them.
     #[serde(default)]
     pub context: Box<PromptContext>,
+    /// What our own agent may do in its turn.
+    #[serde(default)]
+    pub mode: AgentMode,
 }
 
 /// One stored attachment.
@@ -91,6 +110,8 @@ pub enum EngineCall {
         model: Option<ModelSetting>,
         /// Earlier turns, oldest first: what the user said and what the engine answered. Bounded by the loop.
         history: Vec<(String, String)>,
+        /// Earlier turns as our own agent's model hears of them again, oldest first.
+        memory: Vec<EarlierTurn>,
         /// Comes when the files were looked at: before it an engine that writes by itself does not begin.
         looked_at: Option<Answer<()>>,
     },

@@ -21,17 +21,16 @@ pub(super) fn set(
     waits: &mut dyn FnMut(),
 ) -> Result<(), ClientError> {
     let info = info(client, session_id, most, waits)?;
-    let Some(agent) = &info.agent else {
-        return Err(refused("This engine has no modes; leave --mode out.".to_owned()));
-    };
-    let modes = modes_of(&info);
-    match &modes {
-        Some(modes) => known(modes, mode)?,
+    match (modes_of(&info), &info.agent) {
+        (Some(modes), _) => known(&modes, mode)?,
+        (None, None) => {
+            return Err(refused("This engine has no modes; leave --mode out.".to_owned()));
+        }
         // An agent that does not run yet has not said what it has.
-        None if agent.status == AgentStatus::Running => {
+        (None, Some(agent)) if agent.status == AgentStatus::Running => {
             return Err(refused(format!("The agent `{}` has no modes; leave --mode out.", agent.name)));
         }
-        None => {}
+        (None, Some(_)) => {}
     }
     // Whether the agent has a list of modes or an option for them is the server's to know.
     let args = json!({ "modeId": mode });

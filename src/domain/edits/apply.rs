@@ -5,6 +5,7 @@
 
 use imara_diff::{Algorithm, Diff, InternedInput};
 
+use super::nearest;
 use super::patch::{Hunk, LineKind};
 use super::place::{HunkPlaces, body};
 
@@ -96,13 +97,8 @@ pub fn apply_edits(old: &str, edits: &[TextEdit]) -> Result<String, Conflict> {
         let found = occurrences(&text, &wanted);
         match found.as_slice() {
             [at] => text.replace_range(*at..*at + wanted.len(), &by),
-            [] => return Err(refuse("old_text does not occur in the file.".to_owned())),
-            many => {
-                return Err(refuse(format!(
-                    "old_text occurs {} times; give more of its surroundings.",
-                    many.len()
-                )));
-            }
+            [] => return Err(refuse(nearest::not_found(&text, &wanted))),
+            many => return Err(refuse(nearest::several(&text, many))),
         }
     }
     Ok(text)
@@ -318,7 +314,8 @@ mod tests {
             apply_edits("aaa", &[edit("aa", "b")]),
             Err(Conflict {
                 number: 1,
-                reason: "old_text occurs 2 times; give more of its surroundings.".to_owned()
+                reason: "old_text occurs 2 times, at the lines 1, 1; give more of its surroundings."
+                    .to_owned()
             })
         );
         assert_eq!(apply_edits("x", &[edit("x", "y"), edit("x", "z")]).map_err(|c| c.number), Err(2));

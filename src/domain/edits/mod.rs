@@ -9,6 +9,7 @@ pub(crate) mod diff;
 pub(crate) mod diff_uri;
 pub(crate) mod git_header;
 pub(crate) mod lines;
+mod nearest;
 pub(crate) mod overlay;
 pub(crate) mod patch;
 pub(crate) mod place;

@@ -13,6 +13,7 @@ enum LastCall {
 /// What is left of a turn with these steps, in the order in which they were taken.
 pub(crate) fn fold(steps: impl IntoIterator<Item = TurnStep>) -> LeftTurn {
     let mut exchanges: Vec<Exchange> = Vec::new();
+    let mut summary = None;
     let mut said = String::new();
     let mut last = LastCall::Settled;
     for step in steps {
@@ -38,11 +39,17 @@ pub(crate) fn fold(steps: impl IntoIterator<Item = TurnStep>) -> LeftTurn {
                 }
                 last = LastCall::Settled;
             }
+            TurnStep::Compacted { summary: words, kept } => {
+                exchanges.drain(..exchanges.len().saturating_sub(kept));
+                summary = Some(words);
+            }
+            // It says nothing about what had begun.
+            TurnStep::Ended { .. } => {}
         }
     }
     match last {
         LastCall::Settled => LeftTurn::Between,
-        LastCall::Asking(asked) => LeftTurn::Asking(Box::new(PausedTurn { exchanges, said, asked })),
+        LastCall::Asking(asked) => LeftTurn::Asking(Box::new(PausedTurn { summary, exchanges, said, asked })),
         LastCall::Performing(asked) => LeftTurn::Unfinished(asked.effect),
     }
 }

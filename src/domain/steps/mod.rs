@@ -4,12 +4,14 @@
 //! one: that is the agent's, on an answer (decision 0016).
 
 mod fold;
+mod past;
 mod reply;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub(crate) use fold::fold;
+pub(crate) use past::{TurnPast, past};
 pub(crate) use reply::{Call, Part, SpokenCall};
 
 /// Something that happened in a turn, as much of it as going on takes.
@@ -34,6 +36,18 @@ pub enum TurnStep {
     Result {
         /// What the model is told.
         text: String,
+    },
+    /// What was said before went into a summary, which the model reads instead of it from here on.
+    Compacted {
+        /// The summary, in the model's own words.
+        summary: String,
+        /// Exchanges of this turn, the newest, that go on to be read whole.
+        kept: usize,
+    },
+    /// The turn is over for the agent.
+    Ended {
+        /// What of the answer stands in no other step.
+        said: String,
     },
 }
 
@@ -88,6 +102,11 @@ pub enum EffectAsked {
         /// Hash of its definition and its arguments.
         hash: String,
     },
+    /// The turn goes on past its budget.
+    GoOn {
+        /// What was used up, as it was shown.
+        budget: String,
+    },
 }
 
 /// A tool that began and has not ended, as the user sees it.
@@ -102,7 +121,7 @@ pub struct CallInOutput {
 }
 
 /// What a turn counted.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
     /// Tokens in and out.
     pub tokens_used: u64,
@@ -110,10 +129,19 @@ pub struct Tally {
     pub files_modified: Vec<String>,
     /// Names of the tools that were used, each once.
     pub tools_used: Vec<String>,
+    /// Replies of the model.
+    #[serde(default)]
+    pub steps: u64,
+    /// What it cost, where that is known.
+    #[serde(default)]
+    pub cost: Option<f64>,
+    /// How often the user let it go on past its budget.
+    #[serde(default)]
+    pub raised: u64,
 }
 
 /// One reply of the model, and what it was told of its calls so far, in their order.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Exchange {
     /// The reply.
     pub parts: Vec<Part>,
@@ -124,6 +152,8 @@ pub struct Exchange {
 /// A turn that waits for an answer, and has nothing running.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PausedTurn {
+    /// What stands for everything before `exchanges`, earlier turns too, where it was summarised.
+    pub summary: Option<String>,
     /// What was said with the model, oldest first. In the last one the next call is the one that asks.
     pub exchanges: Vec<Exchange>,
     /// The answer so far.

@@ -366,7 +366,7 @@ fn called(agent: &mut Agent, call: EngineCall) {
     match call {
         EngineCall::MakeSession { session_id, wish, reply } => agent.make(session_id, wish, reply),
         EngineCall::Agent(AgentCall::Remember(session)) => agent.remember(session),
-        EngineCall::StartTurn { session_id, turn, prompt, model, looked_at, history: _ } => {
+        EngineCall::StartTurn { session_id, turn, prompt, model, looked_at, history: _, memory: _ } => {
             agent.start_turn(&session_id, turn, prompt, model.map(|model| model.name), looked_at);
         }
         EngineCall::Stop { session_id } => agent.stop(&session_id),

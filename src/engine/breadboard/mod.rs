@@ -191,8 +191,8 @@ impl Engine for BreadboardEngine {
                 shared.links.nudge();
             }
             EngineCall::SetToken { scope: CredentialScope::Model, .. } => {}
-            EngineCall::StartTurn { session_id, turn, prompt, model, history, looked_at } => {
-                let begun = TurnBegun { turn, prompt, model, history };
+            EngineCall::StartTurn { session_id, turn, prompt, model, history, memory, looked_at } => {
+                let begun = TurnBegun { turn, prompt, model, history, memory };
                 turn::start(shared, session_id, begun, looked_at);
             }
             // Its turns go on at the engine.

@@ -98,7 +98,7 @@ pub(super) fn start(
     begun: TurnBegun,
     looked_at: Option<Answer<()>>,
 ) {
-    let TurnBegun { turn, prompt, model, history } = begun;
+    let TurnBegun { turn, prompt, model, history, memory: _ } = begun;
     let (phase, seen) = watch::channel(TurnPhase::Preparing);
     let (stop, stopped) = watch::channel(false);
     {

@@ -166,8 +166,8 @@ impl Engine for DesktopEngine {
             EngineCall::SetModel(_) => {}
             EngineCall::SetToken { scope: CredentialScope::Engine, token } => parts.client.set_token(token),
             EngineCall::SetToken { scope: CredentialScope::Model, .. } => {}
-            EngineCall::StartTurn { session_id, turn, prompt, model, history, looked_at } => {
-                turn::start(parts, session_id, TurnBegun { turn, prompt, model, history }, looked_at);
+            EngineCall::StartTurn { session_id, turn, prompt, model, history, memory, looked_at } => {
+                turn::start(parts, session_id, TurnBegun { turn, prompt, model, history, memory }, looked_at);
             }
             // Its turns go on at the host.
             EngineCall::ContinueTurn { .. } => {}

@@ -58,7 +58,7 @@ async fn made(
     prompt: Prompt,
 ) -> Result<String, TurnFailure> {
     sessions::follow_model(parts, model).await.map_err(TurnFailure::from)?;
-    let Prompt { message_id, text, attachments, context } = prompt;
+    let Prompt { message_id, text, attachments, context, mode: _ } = prompt;
     let read =
         tokio::task::spawn_blocking(move || attachments.iter().map(read).collect::<Result<Vec<_>, _>>());
     let mut texts = read

@@ -1,4 +1,4 @@
-//! Attachments of a prompt as text.
+//! Attachments of a prompt as text or as images.
 //!
 //! Owns how much of them is read. Never guesses an encoding: what is no UTF-8 text is only named.
 
@@ -6,6 +6,8 @@ use std::fs::File;
 use std::io::Read;
 
 use crate::app::ports::Attachment;
+use crate::host::models::Image;
+use crate::host::pictures;
 use crate::host::request::{ATTACHMENT_LIMIT, Attached};
 
 /// Attachments that are read; the others are only named.
@@ -20,8 +22,19 @@ pub(super) fn read(attachments: &[Attachment]) -> Vec<Attached> {
             name: attachment.name.clone(),
             mime: attachment.mime.clone(),
             text: if index < READ { text(attachment) } else { None },
+            image: if index < READ { picture(attachment) } else { None },
         })
         .collect()
+}
+
+/// The attachment as an image that models take.
+fn picture(attachment: &Attachment) -> Option<Image> {
+    if !attachment.mime.starts_with("image/") || attachment.bytes > pictures::LIMIT as u64 {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    File::open(&attachment.path).ok()?.take(pictures::LIMIT as u64 + 1).read_to_end(&mut bytes).ok()?;
+    pictures::image(&bytes)
 }
 
 fn text(attachment: &Attachment) -> Option<String> {

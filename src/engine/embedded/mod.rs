@@ -7,8 +7,9 @@ mod asks;
 mod attachments;
 mod endpoints;
 mod port;
+mod tuned;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -17,19 +18,20 @@ use tokio::sync::{Semaphore, mpsc, watch};
 
 use crate::app::inbox::{Folder, Reply};
 use crate::app::ports::{
-    Engine, EngineCall, EngineDecision, EngineReport, EngineTraits, Prompt, Ruling, TurnBegun, TurnFailure,
-    TurnScopes,
+    Attachment, EarlierTurn, Engine, EngineCall, EngineDecision, EngineReport, EngineTraits, Prompt, Ruling,
+    TurnBegun, TurnFailure, TurnScopes,
 };
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::desktop::message::{ModelInfo, ServerInfo, ServerMessage};
+use crate::host::budget::TurnBudget;
 use crate::host::models::{
-    HostTokens, Limits, ModelChoice, ModelClient, ModelError, Target, Token, TokenStore,
+    HostTokens, Limits, ModelChoice, ModelClient, ModelError, Target, Token, TokenStore, Tuning,
 };
 use crate::host::ports::{Answer, Root, SharedToolServers, TurnPort};
-use crate::host::request::{GoesOn, ModelInUse, NoModel, TurnRequest};
+use crate::host::request::{Attached, GoesOn, ModelInUse, NoModel, PastModel, PastTurn, TurnRequest};
 use crate::host::turn;
 use crate::protocol::request::{CredentialScope, ModelEntry, ModelsResult};
-use crate::protocol::settings::{EngineKind, ModelSetting};
+use crate::protocol::settings::{BudgetSetting, EngineKind, ModelSetting};
 use asks::EmbeddedAsks;
 pub(crate) use endpoints::Endpoints;
 use port::SessionPort;
@@ -77,15 +79,25 @@ struct EmbeddedParts {
 #[derive(Default)]
 struct EmbeddedState {
     roots: Vec<Root>,
-    model: Option<Result<Target, ModelError>>,
+    model: Option<Result<ChosenModel, ModelError>>,
     tokens: TokenStore,
+    budget: TurnBudget,
     sessions: HashMap<String, EmbeddedSession>,
+}
+
+/// A model that was chosen: where it is, and what is set of it.
+#[derive(Clone)]
+struct ChosenModel {
+    target: Target,
+    tuning: Tuning,
 }
 
 #[derive(Default)]
 struct EmbeddedSession {
     greeted: bool,
     no_model: NoModel,
+    /// Sentences that are said once.
+    told: BTreeSet<String>,
     running: Option<RunningTurn>,
 }
 
@@ -107,6 +119,12 @@ impl EmbeddedEngine {
         now_ms: impl Fn() -> i64 + Send + Sync + 'static,
     ) -> Self {
         Self::with_limits(reports, scopes, runtime, tokens, Limits::default(), fresh_id, now_ms)
+    }
+
+    /// The same, whose turns go as far as this before they ask.
+    pub(crate) fn with_budget(self, budget: &BudgetSetting) -> Self {
+        self.shared.state().budget = tuned::budget(budget);
+        self
     }
 
     /// The same with other timeouts for model endpoints.
@@ -175,7 +193,8 @@ impl Engine for EmbeddedEngine {
             }
             EngineCall::SetToken { scope: CredentialScope::Model, token } => {
                 let mut state = shared.state();
-                let target = state.model.as_ref().and_then(|model| model.as_ref().ok()).cloned();
+                let model = state.model.as_ref().and_then(|model| model.as_ref().ok());
+                let target = model.map(|model| model.target.clone());
                 let wanted = token.is_some();
                 let kept = state.tokens.give(token.map(|secret| Token(secret.0)), target.as_ref());
                 if wanted && !kept {
@@ -185,8 +204,8 @@ impl Engine for EmbeddedEngine {
                 }
             }
             EngineCall::SetToken { scope: CredentialScope::Engine, .. } => {}
-            EngineCall::StartTurn { session_id, turn, prompt, model, history, looked_at: _ } => {
-                shared.start(session_id, TurnBegun { turn, prompt, model, history }, None);
+            EngineCall::StartTurn { session_id, turn, prompt, model, history, memory, looked_at: _ } => {
+                shared.start(session_id, TurnBegun { turn, prompt, model, history, memory }, None);
             }
             EngineCall::ContinueTurn { session_id, begun, from, ruling } => {
                 let answer = answer_of(&ruling);
@@ -237,24 +256,26 @@ impl EmbeddedParts {
     }
 
     /// Where a model is. The first that there is gets the token of the environment.
-    fn target_of(&self, setting: Option<ModelSetting>) -> Option<Result<Target, ModelError>> {
-        let ModelSetting { provider, name, url } = setting?;
+    fn target_of(&self, setting: Option<ModelSetting>) -> Option<Result<ChosenModel, ModelError>> {
+        let setting = setting?;
+        let ModelSetting { provider, name, url, .. } = setting.clone();
         let target = Target::resolve(&ModelChoice { provider, name, url });
         if let Ok(target) = &target {
             self.state().tokens.model_configured(target);
         }
-        Some(target)
+        Some(target.map(|target| ChosenModel { tuning: tuned::tuning(&target, &setting), target }))
     }
 
     /// A model with its token of this moment; building the client reads certificates, so this blocks.
-    fn in_use(&self, target: Result<Target, ModelError>) -> Result<ModelInUse, ModelError> {
-        let target = target?;
+    fn in_use(&self, model: Result<ChosenModel, ModelError>) -> Result<ModelInUse, ModelError> {
+        let ChosenModel { target, tuning } = model?;
         let token = self.state().tokens.for_target(&target)?;
-        Ok(ModelInUse { client: self.client()?, target, token })
+        Ok(ModelInUse { client: self.client()?, target, token, tuning })
     }
 
     fn start(self: &Arc<Self>, session_id: String, begun: TurnBegun, goes_on: Option<GoesOn>) {
-        let TurnBegun { turn, prompt, model, history } = begun;
+        let TurnBegun { turn, prompt, model, memory, .. } = begun;
+        let setting = model.clone();
         let place = Arc::clone(&self.turns).try_acquire_owned();
         let model = self.target_of(model);
         let begun = {
@@ -291,7 +312,7 @@ impl EmbeddedParts {
                 if greeting {
                     port.say(hello(model.as_ref())).await;
                 }
-                let request = own.request(prompt, history, model).await;
+                let request = own.request(prompt, (memory, setting), model).await;
                 turn::run(&port, TurnRequest { no_model, goes_on, ..request }).await;
             });
             let failure = work.await.err().map(|_| {
@@ -320,21 +341,24 @@ impl EmbeddedParts {
     async fn request(
         self: &Arc<Self>,
         prompt: Prompt,
-        history: Vec<(String, String)>,
-        model: Option<Result<Target, ModelError>>,
+        (memory, setting): (Vec<EarlierTurn>, Option<ModelSetting>),
+        model: Option<Result<ChosenModel, ModelError>>,
     ) -> TurnRequest {
-        let Prompt { text, attachments, context, .. } = prompt;
+        let Prompt { text, attachments, context, mode, .. } = prompt;
         let shared = Arc::clone(self);
         let prepared = tokio::task::spawn_blocking(move || {
             let model = model.map(|target| shared.in_use(target));
             // Without a model nobody reads them.
-            let attachments = if model.is_some() { attachments::read(&attachments) } else { Vec::new() };
-            (model, attachments)
+            let reads = model.is_some();
+            let read = |attachments: &[_]| if reads { attachments::read(attachments) } else { Vec::new() };
+            let past = |turn| past_turn(turn, setting.as_ref(), &read);
+            let earlier = memory.into_iter().map(past).collect();
+            (model, read(&attachments), earlier)
         })
         .await;
-        let (model, attachments) = prepared.unwrap_or_else(|_| {
+        let (model, attachments, earlier) = prepared.unwrap_or_else(|_| {
             let error = ModelError::passing("The model could not be prepared; ask again.".to_owned());
-            (Some(Err(error)), Vec::new())
+            (Some(Err(error)), Vec::new(), Vec::new())
         });
         let text = match model {
             // Nothing but search answers, and it looks for what is named.
@@ -342,7 +366,8 @@ impl EmbeddedParts {
             Some(_) => text,
         };
         let no_model = NoModel::default();
-        TurnRequest { text, history, attachments, context: *context, model, no_model, goes_on: None }
+        let (budget, context) = (self.state().budget, *context);
+        TurnRequest { text, earlier, attachments, context, model, no_model, goes_on: None, budget, mode }
     }
 
     fn list_models(self: &Arc<Self>, reply: Reply<ModelsResult>) {
@@ -393,6 +418,22 @@ async fn list(model: &ModelInUse) -> Result<ModelsResult, ModelError> {
     })
 }
 
+/// A turn that is over, with what was attached as it is now. Blocking.
+fn past_turn(
+    turn: EarlierTurn,
+    setting: Option<&ModelSetting>,
+    read: impl Fn(&[Attachment]) -> Vec<Attached>,
+) -> PastTurn {
+    let EarlierTurn { prompt: Prompt { text, attachments, context, .. }, model, past } = turn;
+    let is_same = |model: &ModelSetting| {
+        setting.is_some_and(|now| {
+            (&now.provider, &now.name, &now.url) == (&model.provider, &model.name, &model.url)
+        })
+    };
+    let model = if model.as_ref().is_some_and(is_same) { PastModel::Same } else { PastModel::Other };
+    PastTurn { text, attachments: read(&attachments), context: *context, past, model }
+}
+
 fn given(decision: EngineDecision) -> Answer {
     match decision.part {
         Some(part) => Answer::InPart { note: part.note, is_written: part.is_written },
@@ -409,9 +450,9 @@ fn root(folder: Folder) -> Option<Root> {
     Some(Root { name, uri, path: path? })
 }
 
-fn hello(model: Option<&Result<Target, ModelError>>) -> ServerMessage {
+fn hello(model: Option<&Result<ChosenModel, ModelError>>) -> ServerMessage {
     let model = match model {
-        Some(Ok(target)) => ModelInfo {
+        Some(Ok(ChosenModel { target, .. })) => ModelInfo {
             provider: target.provider.as_str().to_owned(),
             model_name: target.name.clone(),
             capabilities: vec!["chat".to_owned(), "tools".to_owned()],

@@ -17,9 +17,12 @@ use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::domain::remedy::Remedy;
 use crate::domain::steps::TurnStep;
 use crate::host::ports::{
-    Answer, FileOperation, PortError, PortFuture, Ran, ServedAnswer, ServedTool, ServedTools, ToolServers,
-    TurnPort, WorkspaceView, Written,
+    Answer, FileOperation, PortError, PortFuture, Ran, SentenceLevel, ServedAnswer, ServedTool, ServedTools,
+    ToolServers, TurnPort, WorkspaceView, Written,
 };
+
+/// Sentences of a session that are known to have been said; beyond that some are said again.
+const TOLD: usize = 256;
 
 /// The port of one turn.
 pub(super) struct SessionPort {
@@ -69,6 +72,30 @@ impl TurnPort for SessionPort {
             let report = EngineReport::Said { session_id: self.session_id.clone(), event, cursor: None };
             // A closed channel means that the loop is gone, and nobody is left to hear.
             let _ = self.shared.reports.send(report).await;
+        })
+    }
+
+    fn notice(&self, level: SentenceLevel, text: String) -> PortFuture<'_, ()> {
+        let level = match level {
+            SentenceLevel::Info => "info",
+            SentenceLevel::Warning => "warning",
+        };
+        Box::pin(async move {
+            let session_id = self.session_id.clone();
+            let report = EngineReport::Noticed { session_id, level, text, remedy: Remedy::default() };
+            // A closed channel means that the loop is gone, and nobody is left to hear.
+            let _ = self.shared.reports.send(report).await;
+        })
+    }
+
+    fn is_news(&self, text: &str) -> bool {
+        let mut state = self.shared.state();
+        let session = state.sessions.get_mut(&self.session_id);
+        session.is_some_and(|session| {
+            if session.told.len() >= TOLD {
+                session.told.clear();
+            }
+            session.told.insert(text.to_owned())
         })
     }
 

@@ -58,6 +58,7 @@ impl Bench {
             text: text.to_owned(),
             attachments: Vec::new(),
             context: Box::default(),
+            mode: Default::default(),
         };
         self.engine.call(EngineCall::StartTurn {
             session_id: "s".to_owned(),
@@ -65,6 +66,7 @@ impl Bench {
             prompt,
             model,
             history: Vec::new(),
+            memory: Vec::new(),
             looked_at: None,
         });
     }
@@ -74,6 +76,7 @@ impl Bench {
             provider: Some("openai".to_owned()),
             name: "m".to_owned(),
             url: Some(url.to_owned()),
+            ..ModelSetting::default()
         };
         *self.model.borrow_mut() = Some(setting.clone());
         self.engine.call(EngineCall::SetModel(Some(setting)));
@@ -273,9 +276,11 @@ async fn a_panic_inside_a_turn_ends_the_turn_with_a_sentence() {
                 text: "list files".to_owned(),
                 attachments: Vec::new(),
                 context: Box::default(),
+                mode: Default::default(),
             },
             model: None,
             history: Vec::new(),
+            memory: Vec::new(),
             looked_at: None,
         });
         let failure = loop {
@@ -423,9 +428,11 @@ async fn a_text_attachment_reaches_the_model_and_a_binary_one_is_only_named() {
             text: "see".to_owned(),
             attachments,
             context: Box::default(),
+            mode: Default::default(),
         },
         model: bench.model.borrow().clone(),
         history: Vec::new(),
+        memory: Vec::new(),
         looked_at: None,
     });
     bench.rest().await;
@@ -444,7 +451,7 @@ async fn a_turn_uses_its_own_model_whatever_is_in_use_between_turns() {
     let mut bench = bench(false);
     let named = |name: &str| {
         let (provider, url) = (Some("openai".to_owned()), Some("http://127.0.0.1:9/v1".to_owned()));
-        Some(ModelSetting { provider, name: name.to_owned(), url })
+        Some(ModelSetting { provider, name: name.to_owned(), url, ..ModelSetting::default() })
     };
     bench.start_on(1, "hello", named("first"));
     // Another is chosen before the turn's task ran once.

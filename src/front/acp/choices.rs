@@ -134,7 +134,7 @@ impl AcpFront {
         }
         if session.root.engine == EngineKind::Embedded {
             let name = value.as_str().unwrap_or_default().to_owned();
-            let model = ModelSetting { provider: None, name: name.clone(), url: None };
+            let model = ModelSetting { provider: None, name: name.clone(), ..ModelSetting::default() };
             let _: ModelsResult = session.root.root.call(Request::ModelsSet(model)).await?;
             if let Some(known) = session.root.models.borrow_mut().as_mut() {
                 known.current = Some(name);

@@ -43,7 +43,7 @@ pub(super) async fn choose(
 ) -> RouteAnswer<CurrentModelBody> {
     let workspace = host.workspace_or_first(query.workspace_id.as_deref())?;
     let ModelChoiceBody { provider, model_name, url } = wanted;
-    let setting = ModelSetting { provider, name: model_name, url };
+    let setting = ModelSetting { provider, name: model_name, url, ..ModelSetting::default() };
     workspace.ask::<ModelsResult>(Request::ModelsSet(setting)).await?;
     Ok(OkBody(in_use(workspace).await?))
 }

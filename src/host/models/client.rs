@@ -27,11 +27,17 @@ pub(crate) struct Limits {
     pub connect: Duration,
     /// For the next byte, which includes the first one.
     pub idle: Duration,
+    /// Before a question that was not taken is asked again; twice as long each time.
+    pub backoff: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { connect: Duration::from_secs(10), idle: Duration::from_secs(120) }
+        Self {
+            connect: Duration::from_secs(10),
+            idle: Duration::from_secs(120),
+            backoff: Duration::from_secs(1),
+        }
     }
 }
 
@@ -47,6 +53,7 @@ pub(crate) struct ModelClient {
     loopback: reqwest::Client,
     /// Of all replies at a time.
     budget: Arc<Budget>,
+    backoff: Duration,
 }
 
 impl ModelClient {
@@ -66,7 +73,13 @@ impl ModelClient {
             outside: build(Route::SystemProxy)?,
             loopback: build(Route::Direct)?,
             budget: Budget::new(bounds::EVENTS_BYTES),
+            backoff: limits.backoff,
         })
+    }
+
+    /// How long is waited before a question that was not taken is asked again, the first time.
+    pub(crate) fn backoff(&self) -> Duration {
+        self.backoff
     }
 
     /// Asks for one reply.
@@ -186,7 +199,7 @@ async fn body(
     let write = move |model: &str, conversation: &Conversation| {
         serde_json::to_vec(&dialect.body(model, conversation)).unwrap_or_default()
     };
-    if conversation.replied_bytes <= BLOCKING_BYTES {
+    if conversation.bytes() <= BLOCKING_BYTES {
         return Ok(write(model, conversation));
     }
     let (model, conversation) = (model.to_owned(), conversation.clone());

@@ -9,6 +9,7 @@ use super::bounds;
 use super::conversation::{Call, Finished, Part, SpokenCall};
 use super::fault::ModelFault;
 use super::json;
+use super::usage::ReplyUsage;
 
 /// Why a provider ended a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub(super) enum StopReason {
 }
 
 /// Tokens as the provider counted them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct TokenUsage {
     /// In.
     pub input: Option<u64>,
@@ -30,11 +31,25 @@ pub(super) struct TokenUsage {
     pub output: Option<u64>,
     /// Both, where the provider adds them.
     pub total: Option<u64>,
+    /// Of those in, the ones that came from its cache.
+    pub cached: Option<u64>,
+    /// What it cost, where the endpoint says so.
+    pub cost: Option<f64>,
 }
 
 impl TokenUsage {
     fn sum(self) -> u64 {
         self.total.unwrap_or_else(|| self.input.unwrap_or(0).saturating_add(self.output.unwrap_or(0)))
+    }
+
+    fn in_parts(self) -> ReplyUsage {
+        let output = self.output.unwrap_or(0);
+        ReplyUsage {
+            input: self.input.unwrap_or_else(|| self.sum().saturating_sub(output)),
+            output,
+            cached: self.cached.unwrap_or(0),
+            cost: self.cost,
+        }
     }
 }
 
@@ -249,6 +264,7 @@ impl ReplyDraft {
         Ok(Finished {
             calls,
             tokens_used: self.usage.sum(),
+            usage: self.usage.in_parts(),
             ended_early,
             parts: parts.into(),
             bytes: self.bytes,

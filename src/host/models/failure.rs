@@ -20,7 +20,32 @@ pub(crate) struct ModelError {
     pub status: Option<u16>,
     /// Whether the same can be asked again.
     pub retry: Retry,
+    /// What of the question it is about.
+    pub about: FailureAbout,
 }
+
+/// What of a question a failure is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FailureAbout {
+    /// Its length: it is more than the model reads at once.
+    TooLong,
+    /// Something else.
+    Else,
+}
+
+/// Parts of what endpoints say when a question is more than their model reads at once.
+const TOO_LONG: [&str; 10] = [
+    "context length",
+    "context_length",
+    "context window",
+    "context size",
+    "maximum context",
+    "prompt is too long",
+    "input is too long",
+    "too many tokens",
+    "input token count",
+    "maximum number of tokens",
+];
 
 impl ModelError {
     /// A setting that cannot work, so that nothing was sent.
@@ -34,7 +59,7 @@ impl ModelError {
     }
 
     fn told(message: String, retry: Retry) -> Self {
-        Self { message, status: None, retry }
+        Self { message, status: None, retry, about: FailureAbout::Else }
     }
 
     /// Whether asking again can work without changing a setting.
@@ -165,6 +190,9 @@ impl ModelError {
     ) -> Self {
         let origin = target.origin();
         let origin = origin.as_str();
+        let text = String::from_utf8_lossy(body).to_lowercase();
+        let is_too_long = status == 413 || (status == 400 && TOO_LONG.iter().any(|part| text.contains(part)));
+        let about = if is_too_long { FailureAbout::TooLong } else { FailureAbout::Else };
         let body = serde_json::from_slice(body).unwrap_or(serde_json::Value::Null);
         let message = match status {
             403 if body.is_null() => format!(
@@ -225,7 +253,7 @@ impl ModelError {
             408 | 500..=599 => Retry::perhaps_taken(RetryWhen::Later),
             _ => Retry::not_taken(RetryWhen::Changed),
         };
-        Self { message, status: Some(status), retry }
+        Self { message, status: Some(status), retry, about }
     }
 }
 

@@ -68,7 +68,7 @@ pub(crate) async fn go_on(
 /// Whether no earlier answer of the session said that there is no model, as far as that is known after a restart.
 fn is_first(request: &TurnRequest) -> bool {
     request.no_model == NoModel::Unsaid
-        && !request.history.iter().any(|(_, answered)| answered.starts_with(WITHOUT_MODEL.trim_end()))
+        && !request.earlier.iter().any(|turn| turn.past.said.starts_with(WITHOUT_MODEL.trim_end()))
 }
 
 async fn without_model(voice: &mut TurnOutput<'_>, question: &str) -> bool {

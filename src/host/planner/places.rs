@@ -8,9 +8,10 @@ use tokio::sync::mpsc;
 use super::refused;
 use crate::domain::dialect::desktop::message::RetrieveStage;
 use crate::host::counted;
+use crate::host::question::fence;
 use crate::host::retrieval::{self, Found, Place, Stage};
 use crate::host::tools::{search, shown};
-use crate::host::turn::{args, fence};
+use crate::host::turn::args;
 use crate::host::turn_output::TurnOutput;
 
 /// Places in one answer.

@@ -3,6 +3,7 @@
 //! Owns names, schemas, bounds and the messages around a call. Never decides about trust alone: the loop of the server
 //! refuses on its own as well.
 
+mod edit_file;
 mod list_files;
 mod outline;
 mod plan;
@@ -23,6 +24,7 @@ use super::proposal::{ProposalRefusal, blocking};
 use super::request::AnsweredAsk;
 use super::retrieval::RetrievalError;
 use super::turn_output::TurnOutput;
+use crate::domain::agent_mode::AgentMode;
 pub(crate) use served::offered as served_tools;
 
 /// Bytes of a tool's result that a model gets; the rest is cut and said to be.
@@ -48,10 +50,21 @@ pub(crate) fn offered(trusted: bool) -> Vec<ToolSpec> {
         plan::spec(),
     ];
     if trusted {
+        tools.push(edit_file::spec());
         tools.push(propose_patch::spec());
         tools.push(run_command::spec());
     }
     tools
+}
+
+/// Whether a tool may be used in this mode. One that is not known to look only may do anything.
+pub(crate) fn fits(mode: AgentMode, name: &str) -> bool {
+    let looks = [list_files::NAME, read_file::NAME, search_text::NAME, search_symbols::NAME, outline::NAME];
+    match mode {
+        AgentMode::Agent => true,
+        AgentMode::Plan => name == plan::NAME || looks.contains(&name),
+        AgentMode::Ask => looks.contains(&name),
+    }
 }
 
 /// Runs one call and says so; gives what the model is told.
@@ -77,6 +90,7 @@ pub(crate) async fn run(voice: &mut TurnOutput<'_>, call: &Call) -> String {
         search_text::NAME => search_text::run(voice, args).await,
         search_symbols::NAME => search_symbols::run(voice, args).await,
         outline::NAME => outline::run(voice, args).await,
+        edit_file::NAME => edit_file::run(voice, args, None).await,
         propose_patch::NAME => propose_patch::run(voice, args, None).await,
         run_command::NAME => run_command::run(voice, args, None).await,
         _ => Err(ProposalRefusal {
@@ -102,6 +116,7 @@ pub(crate) async fn go_on(
         return served::go_on(voice, tool, args, call_id, before).await;
     }
     let outcome = match call.name.as_str() {
+        edit_file::NAME => edit_file::run(voice, args, Some(before)).await,
         propose_patch::NAME => propose_patch::run(voice, args, Some(before)).await,
         run_command::NAME => run_command::run(voice, args, Some(before)).await,
         _ => Err(ProposalRefusal {
@@ -189,7 +204,7 @@ mod tests {
             names(false),
             ["list_files", "read_file", "search_text", "search_symbols", "outline", "plan"]
         );
-        assert_eq!(names(true)[6..], ["propose_patch", "run_command"]);
+        assert_eq!(names(true)[6..], ["edit_file", "propose_patch", "run_command"]);
     }
 
     #[test]

@@ -200,7 +200,9 @@ async fn an_unusable_model_setting_is_said_and_an_attachment_is_fenced() {
     let refused = ModelError::setting("The model url is wrong.".to_owned());
     let broken = TurnRequest {
         text: "q".to_owned(),
-        history: Vec::new(),
+        earlier: Vec::new(),
+        budget: TurnBudget::default(),
+        mode: AgentMode::default(),
         attachments: Vec::new(),
         context: PromptContext::default(),
         model: Some(Err(refused)),
@@ -217,6 +219,7 @@ async fn an_unusable_model_setting_is_said_and_an_attachment_is_fenced() {
         name: "n.md".to_owned(),
         mime: "text/markdown".to_owned(),
         text: Some("```\nx\n```".to_owned()),
+        image: None,
     }];
     turn::run(&world_.port, request).await;
     let messages = server.asked()[0].body["messages"].as_array().unwrap().clone();

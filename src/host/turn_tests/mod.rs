@@ -1,22 +1,26 @@
 //! The turn with a model, against a fake endpoint.
 
 mod endpoints;
+mod memory;
 mod tools;
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::domain::agent_mode::AgentMode;
 use crate::domain::context::item::PromptContext;
 use crate::domain::dialect::desktop::message::{
     FinalMetadata, ServerErrorCode, ServerMessage, ThinkingPhase,
 };
 use crate::domain::edits::text::content_hash;
+use crate::domain::steps::{TurnPast, TurnStep};
+use crate::host::budget::TurnBudget;
 use crate::host::fake_model::{FakeModel, Script, chunk, openai, tool_call};
 use crate::host::fake_port::{FakePort, User, tokens};
 use crate::host::models::target::Provider;
-use crate::host::models::{Limits, ModelChoice, ModelClient, ModelError, Target, Token};
-use crate::host::request::{Attached, ModelInUse, NoModel, TurnRequest};
+use crate::host::models::{Limits, ModelChoice, ModelClient, ModelError, Target, Token, Tuning};
+use crate::host::request::{Attached, ModelInUse, NoModel, PastModel, PastTurn, TurnRequest};
 use crate::host::turn;
 
 const TOKEN: &str = "sk-very-secret";
@@ -28,16 +32,26 @@ fn model(url: &str, provider: &str, idle: Duration) -> ModelInUse {
         url: Some(url.to_owned()),
     };
     ModelInUse {
-        client: ModelClient::new(Limits { connect: Duration::from_secs(10), idle }).unwrap(),
+        client: ModelClient::new(Limits { connect: Duration::from_secs(10), idle, backoff: Duration::ZERO })
+            .unwrap(),
         target: Target::resolve(&choice).unwrap(),
         token: Some(Token(TOKEN.to_owned())),
+        tuning: Tuning::default(),
     }
 }
 
 fn request(model: ModelInUse) -> TurnRequest {
     TurnRequest {
         text: "What is here?".to_owned(),
-        history: vec![("before".to_owned(), "answered".to_owned())],
+        earlier: vec![PastTurn {
+            text: "before".to_owned(),
+            attachments: Vec::new(),
+            context: PromptContext::default(),
+            past: TurnPast::answered("answered".to_owned()),
+            model: PastModel::Other,
+        }],
+        budget: TurnBudget::default(),
+        mode: AgentMode::default(),
         attachments: Vec::new(),
         context: PromptContext::default(),
         model: Some(Ok(model)),

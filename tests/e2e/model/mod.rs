@@ -137,6 +137,11 @@ impl Model {
         Options { options: self.options(trusted), ..Options::default() }.env("NO_PROXY", "127.0.0.1")
     }
 
+    /// The next request, if one came.
+    pub fn try_asked(&self) -> Option<Asked> {
+        self.asked.try_recv().ok()
+    }
+
     /// Waits for the next request and gives it.
     pub fn asked(&self) -> Asked {
         self.asked.recv_timeout(PATIENCE).expect("the model is asked")
@@ -150,10 +155,13 @@ async fn answer(State(shared): State<Shared>, uri: Uri, headers: HeaderMap, body
     if uri.path().ends_with("/models") && !has_list {
         return Response::builder().status(404).body(Body::empty()).expect("a response");
     }
-    let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
+    let body: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
+    let reply = match asks_for_a_summary(&body) {
+        true => Some(says(SUMMARY)),
+        false => shared.replies.lock().expect("replies").pop_front(),
+    };
     // The story may be over.
     let _ = shared.asked.send(Asked { path: uri.path().to_owned(), authorization, body });
-    let reply = shared.replies.lock().expect("replies").pop_front();
     let steps = match reply {
         Some(Reply::Stream(steps)) => steps,
         Some(Reply::Status(status, body)) => {
@@ -193,6 +201,15 @@ async fn answer(State(shared): State<Shared>, uri: Uri, headers: HeaderMap, body
         .header("content-type", "text/event-stream")
         .body(Body::from_stream(body))
         .expect("a response")
+}
+
+/// What it answers when it is asked for a summary of the conversation, at whatever point of the story.
+pub const SUMMARY: &str = "The files of the middle are read.";
+
+fn asks_for_a_summary(body: &Value) -> bool {
+    let last = body["messages"].as_array().and_then(|messages| messages.last());
+    last.and_then(|last| last["content"].as_str())
+        .is_some_and(|text| text.contains("a summary that you write now"))
 }
 
 fn chunk(delta: &Value) -> String {

@@ -254,6 +254,8 @@ fn tool(name: &str, args: Option<&Value>) -> (String, Option<String>) {
                 return run(command, arg("working_directory"));
             }
         }
+        // Our own agent asks whether its turn may go on past its budget; each time anew.
+        "continue_turn" => return ("Go on with this turn".to_owned(), None),
         _ => {}
     }
     let args = args.map(Value::to_string).unwrap_or_default();

@@ -103,8 +103,19 @@ fn standing(state: &Map<String, Value>) -> Option<Usage> {
             count => said.push(format!("{count} {many}")),
         }
     }
+    let (used, size) = (number("context_tokens"), number("context_window").filter(|size| *size > 0));
+    let context = used.zip(size).map(|(used, size)| {
+        said.push(format!("{} % of what the model reads at once", used.saturating_mul(100) / size));
+        serde_json::json!({ "used": used, "size": size })
+    });
+    if let Some(tokens) = number("tokens_used") {
+        said.push(format!("{tokens} tokens"));
+    }
+    if let Some(cost) = state.get("cost").and_then(Value::as_f64) {
+        said.push(format!("cost {cost:.4}"));
+    }
     let notice = Notice::new(NoticeLevel::Info, format!("{}.", said.join("; ")));
-    Some(Usage { of: UsageOf::Loop, notice, context: None, cost: None })
+    Some(Usage { of: UsageOf::Loop, notice, context, cost: None })
 }
 
 fn piece<'a>(voice: Voice, phase: &'a str, words: &'a str) -> Fact<'a> {

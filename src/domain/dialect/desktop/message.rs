@@ -325,6 +325,18 @@ pub struct SessionState {
     pub current_step: u64,
     /// Limit of steps.
     pub total_steps: u64,
+    /// Tokens in and out of the turn so far, as the provider counted them (additive).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_used: Option<u64>,
+    /// Tokens that the model reads again with the next question (additive).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_tokens: Option<u64>,
+    /// Tokens that it can read at once (additive).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_window: Option<u64>,
+    /// What the turn cost so far, where that is known, in the currency of the prices (additive).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
 }
 
 impl ServerMessage {

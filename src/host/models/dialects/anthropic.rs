@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 
 use super::super::bounds;
-use super::super::conversation::{Conversation, Message, Part};
+use super::super::conversation::{Conversation, Image, Message, Part, ToolResult};
 use super::super::draft::{NewCall, StopReason};
 use super::super::fault::ModelFault;
 use super::super::json::Json;
+use super::super::tuning::Tuning;
 use super::{ReplyProgress, ReplyReader, reported};
 
 /// API version, which every request must name.
@@ -32,7 +33,12 @@ pub(super) fn body(model: &str, conversation: &Conversation) -> Value {
     let mut messages = Vec::new();
     for message in &conversation.messages {
         match message {
-            Message::User(text) => messages.push(json!({ "role": "user", "content": text })),
+            Message::User { text, images } if images.is_empty() => {
+                messages.push(json!({ "role": "user", "content": text }));
+            }
+            Message::User { text, images } => {
+                messages.push(json!({ "role": "user", "content": shown(text, images) }));
+            }
             Message::Model(parts) => {
                 let blocks: Vec<Value> = parts.iter().filter_map(block).collect();
                 if !blocks.is_empty() {
@@ -40,12 +46,7 @@ pub(super) fn body(model: &str, conversation: &Conversation) -> Value {
                 }
             }
             Message::Results(results) => {
-                let blocks: Vec<Value> = results
-                    .iter()
-                    .map(|result| {
-                        json!({ "type": "tool_result", "tool_use_id": result.call_id, "content": result.text })
-                    })
-                    .collect();
+                let blocks: Vec<Value> = results.iter().map(result).collect();
                 messages.push(json!({ "role": "user", "content": blocks }));
             }
         }
@@ -59,13 +60,82 @@ pub(super) fn body(model: &str, conversation: &Conversation) -> Value {
         .collect();
     let length =
         LENGTHS.iter().find(|(name, _)| model.starts_with(name)).map_or(LENGTH, |(_, length)| *length);
-    let mut body =
-        json!({ "model": model, "stream": true, "max_tokens": length, "system": conversation.system });
+    // Tools and rules stand before everything else, so the mark behind the rules keeps both in the provider's cache.
+    let system = json!([{ "type": "text", "text": conversation.system, "cache_control": CACHED }]);
+    let mut body = json!({ "model": model, "stream": true, "max_tokens": length, "system": system });
     if !tools.is_empty() {
         body["tools"] = Value::Array(tools);
     }
+    cache(&mut messages);
     body["messages"] = Value::Array(messages);
+    let Tuning { effort, temperature, .. } = conversation.tuning;
+    match effort {
+        // Reasoning takes no temperature, and its tokens are among those of the reply.
+        Some(effort) if thinks(model) => {
+            let budget = effort.tokens().min(length / 2);
+            body["thinking"] = json!({ "type": "enabled", "budget_tokens": budget });
+        }
+        Some(_) | None => {
+            // Its scale ends at 1.
+            if let Some(temperature) = temperature {
+                body["temperature"] = json!(temperature.clamp(0.0, 1.0));
+            }
+        }
+    }
     body
+}
+
+/// Whether a model of this name reasons when it is asked to.
+fn thinks(model: &str) -> bool {
+    !["claude-2", "claude-3-opus", "claude-3-sonnet", "claude-3-haiku", "claude-3-5-"]
+        .iter()
+        .any(|name| model.starts_with(name))
+}
+
+/// The mark up to which a provider keeps what it read.
+const CACHED: Cached = Cached { kind: "ephemeral" };
+
+#[derive(serde::Serialize)]
+struct Cached {
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+/// Messages at whose end what was read is kept: the last one for the next question, and the one before it, which was the last
+/// one of the question before this.
+const KEPT: usize = 2;
+
+/// Marks the ends of the last questions and results. At most four marks are taken, of which the rules have one.
+fn cache(messages: &mut [Value]) {
+    let of_user = messages.iter_mut().rev().filter(|message| message["role"] == "user");
+    for message in of_user.take(KEPT) {
+        let content = &mut message["content"];
+        if let Some(text) = content.as_str() {
+            // A mark stands on a block.
+            *content = json!([{ "type": "text", "text": text }]);
+        }
+        let last = content.as_array_mut().and_then(|blocks| blocks.last_mut());
+        // Empty text takes none.
+        if let Some(last) = last.filter(|block| block["text"] != "") {
+            last["cache_control"] = json!(CACHED);
+        }
+    }
+}
+
+fn shown(text: &str, images: &[Image]) -> Vec<Value> {
+    let seen = images.iter().map(|image| {
+        json!({ "type": "image", "source": { "type": "base64", "media_type": image.mime, "data": &*image.data } })
+    });
+    let words = (!text.is_empty()).then(|| json!({ "type": "text", "text": text }));
+    seen.chain(words).collect()
+}
+
+fn result(result: &ToolResult) -> Value {
+    let content = match result.images.as_slice() {
+        [] => json!(result.text),
+        images => Value::Array(shown(&result.text, images)),
+    };
+    json!({ "type": "tool_result", "tool_use_id": result.call_id, "content": content })
 }
 
 fn block(part: &Part) -> Option<Value> {
@@ -182,8 +252,9 @@ fn usage(used: Json<'_>, reply: &mut ReplyReader) {
         .map(|count| count?.count());
     let usage = &mut reply.draft.usage;
     if let Some(input) = input {
-        let cached = created.unwrap_or(0).saturating_add(cached.unwrap_or(0));
-        usage.input = Some(input.saturating_add(cached));
+        let read = cached.unwrap_or(0);
+        usage.input = Some(input.saturating_add(created.unwrap_or(0)).saturating_add(read));
+        usage.cached = Some(read);
     }
     usage.output = output.or(usage.output);
 }

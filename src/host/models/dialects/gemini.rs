@@ -3,22 +3,28 @@
 use serde_json::{Value, json};
 
 use super::super::bounds;
-use super::super::conversation::{Conversation, Message, Part, ToolResult};
+use super::super::conversation::{Conversation, Image, Message, Part, ToolResult};
 use super::super::draft::{NewCall, StopReason, TokenUsage};
 use super::super::fault::ModelFault;
 use super::super::json::Json;
+use super::super::tuning::{ThinkingEffort, Tuning};
 use super::{ReplyProgress, ReplyReader, arguments_text, reported};
 
 /// Candidates that are looked at for the first one; we ask for one.
 const CANDIDATES: usize = 16;
 
-pub(super) fn body(conversation: &Conversation) -> Value {
+pub(super) fn body(model: &str, conversation: &Conversation) -> Value {
     let mut contents = Vec::new();
     for message in &conversation.messages {
-        let (role, parts) = match message {
-            Message::User(text) => ("user", vec![json!({ "text": text })]),
+        let (role, parts): (_, Vec<Value>) = match message {
+            Message::User { text, images } => {
+                ("user", std::iter::once(json!({ "text": text })).chain(images.iter().map(shown)).collect())
+            }
             Message::Model(parts) => ("model", parts.iter().filter_map(part).collect()),
-            Message::Results(results) => ("user", results.iter().map(result).collect()),
+            Message::Results(results) => {
+                let images = results.iter().flat_map(|result| &result.images).map(shown);
+                ("user", results.iter().map(result).chain(images).collect())
+            }
         };
         if !parts.is_empty() {
             contents.push(json!({ "role": role, "parts": parts }));
@@ -36,7 +42,28 @@ pub(super) fn body(conversation: &Conversation) -> Value {
         body["tools"] = json!([{ "functionDeclarations": tools }]);
     }
     body["contents"] = Value::Array(contents);
+    let Tuning { effort, temperature, .. } = conversation.tuning;
+    let mut wanted = serde_json::Map::new();
+    if let Some(temperature) = temperature {
+        wanted.insert("temperature".to_owned(), json!(temperature));
+    }
+    if let Some(effort) = effort {
+        // Models before the third count tokens, later ones have words, of which the middle one is not every model's.
+        let thinking = match (model.contains("gemini-1") || model.contains("gemini-2"), effort) {
+            (true, _) => json!({ "thinkingBudget": effort.tokens(), "includeThoughts": true }),
+            (false, ThinkingEffort::Low) => json!({ "thinkingLevel": "low" }),
+            (false, ThinkingEffort::Medium | ThinkingEffort::High) => json!({ "thinkingLevel": "high" }),
+        };
+        wanted.insert("thinkingConfig".to_owned(), thinking);
+    }
+    if !wanted.is_empty() {
+        body["generationConfig"] = Value::Object(wanted);
+    }
     body
+}
+
+fn shown(image: &Image) -> Value {
+    json!({ "inlineData": { "mimeType": image.mime, "data": &*image.data } })
 }
 
 fn part(part: &Part) -> Option<Value> {
@@ -131,9 +158,15 @@ fn take(part: Json<'_>, reply: &mut ReplyReader) -> Result<(), ModelFault> {
 
 /// Counts come with every event, and the last one is the whole.
 fn usage(used: Json<'_>, reply: &mut ReplyReader) {
-    let [input, output, thoughts, total] = used
-        .fields(["promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount"])
+    let [input, output, thoughts, total, cached] = used
+        .fields([
+            "promptTokenCount",
+            "candidatesTokenCount",
+            "thoughtsTokenCount",
+            "totalTokenCount",
+            "cachedContentTokenCount",
+        ])
         .map(|count| count?.count());
     let output = output.map(|output| output.saturating_add(thoughts.unwrap_or(0))).or(thoughts);
-    reply.draft.usage = TokenUsage { input, output, total };
+    reply.draft.usage = TokenUsage { input, output, total, cached, cost: None };
 }

@@ -22,6 +22,9 @@ use super::json::{self, Json};
 use super::target::{Provider, Target};
 use crate::http::Framing;
 
+/// Stands before images of results, in protocols that take images of the user only.
+const SHOWN_BY_TOOLS: &str = "(What the tools above show.)";
+
 /// A protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProviderDialect {
@@ -133,7 +136,7 @@ impl ProviderDialect {
             Self::OpenAiChat => openai_chat::body(model, conversation),
             Self::OpenAiResponses => openai_responses::body(model, conversation),
             Self::Anthropic => anthropic::body(model, conversation),
-            Self::Gemini => gemini::body(conversation),
+            Self::Gemini => gemini::body(model, conversation),
             Self::Ollama => ollama::body(model, conversation),
         }
     }
@@ -259,3 +262,5 @@ fn reported(error: Json<'_>) -> ModelFault {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod wishes_tests;

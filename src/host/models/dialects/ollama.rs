@@ -3,22 +3,27 @@
 use serde_json::{Value, json};
 
 use super::super::bounds;
-use super::super::conversation::{Conversation, Message, Part, calls_of, text_of, thinking_of};
+use super::super::conversation::{Conversation, Image, Message, Part, calls_of, text_of, thinking_of};
 use super::super::draft::{NewCall, StopReason, TokenUsage};
 use super::super::fault::ModelFault;
 use super::super::json::Json;
-use super::{ReplyProgress, ReplyReader, arguments_text, reported};
+use super::super::tuning::Tuning;
+use super::{ReplyProgress, ReplyReader, SHOWN_BY_TOOLS, arguments_text, reported};
 
 pub(super) fn body(model: &str, conversation: &Conversation) -> Value {
     let mut messages = vec![json!({ "role": "system", "content": conversation.system })];
     for message in &conversation.messages {
         match message {
-            Message::User(text) => messages.push(json!({ "role": "user", "content": text })),
+            Message::User { text, images } => messages.push(shown(text, images)),
             Message::Model(parts) => messages.push(assistant(parts)),
             Message::Results(results) => {
                 messages.extend(results.iter().map(
                     |result| json!({ "role": "tool", "tool_name": result.name, "content": result.text }),
-                ))
+                ));
+                let images: Vec<Image> = results.iter().flat_map(|result| result.images.clone()).collect();
+                if !images.is_empty() {
+                    messages.push(shown(SHOWN_BY_TOOLS, &images));
+                }
             }
         }
     }
@@ -35,7 +40,24 @@ pub(super) fn body(model: &str, conversation: &Conversation) -> Value {
         body["tools"] = Value::Array(tools);
     }
     body["messages"] = Value::Array(messages);
+    let Tuning { effort, temperature, window, .. } = conversation.tuning;
+    // Its own default is a few thousand tokens, and it forgets the beginning without a word.
+    body["options"] = json!({ "num_ctx": window });
+    if let Some(temperature) = temperature {
+        body["options"]["temperature"] = json!(temperature);
+    }
+    if let Some(effort) = effort {
+        body["think"] = json!(effort.as_str());
+    }
     body
+}
+
+fn shown(text: &str, images: &[Image]) -> Value {
+    let mut message = json!({ "role": "user", "content": text });
+    if !images.is_empty() {
+        message["images"] = images.iter().map(|image| json!(&*image.data)).collect();
+    }
+    message
 }
 
 fn assistant(parts: &[Part]) -> Value {
@@ -84,7 +106,7 @@ pub(super) fn event(event: Json<'_>, reply: &mut ReplyReader) -> Result<ReplyPro
         return Ok(ReplyProgress::More);
     }
     let [input, output] = [input, output].map(|count| count?.count());
-    reply.draft.usage = TokenUsage { input, output, total: None };
+    reply.draft.usage = TokenUsage { input, output, ..TokenUsage::default() };
     reply.draft.stop = Some(match reason.and_then(Json::text).as_deref() {
         Some("length") => StopReason::Length,
         Some(_) | None => StopReason::Done,

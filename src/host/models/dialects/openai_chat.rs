@@ -3,11 +3,14 @@
 use serde_json::{Value, json};
 
 use super::super::bounds;
-use super::super::conversation::{Conversation, Message, Part, calls_of, text_of, thinking_of};
+use super::super::conversation::{
+    Conversation, Image, Message, Part, ToolResult, calls_of, text_of, thinking_of,
+};
 use super::super::draft::{NewCall, StopReason, TokenUsage};
 use super::super::fault::ModelFault;
 use super::super::json::Json;
-use super::{ReplyProgress, ReplyReader, arguments_text, reported};
+use super::super::tuning::Tuning;
+use super::{ReplyProgress, ReplyReader, SHOWN_BY_TOOLS, arguments_text, reported};
 
 /// The data of the event behind the last one.
 pub(super) const END: &[u8] = b"[DONE]";
@@ -19,11 +22,14 @@ pub(super) fn body(model: &str, conversation: &Conversation) -> Value {
     let mut messages = vec![json!({ "role": "system", "content": conversation.system })];
     for message in &conversation.messages {
         match message {
-            Message::User(text) => messages.push(json!({ "role": "user", "content": text })),
+            Message::User { text, images } if images.is_empty() => {
+                messages.push(json!({ "role": "user", "content": text }));
+            }
+            Message::User { text, images } => {
+                messages.push(json!({ "role": "user", "content": shown(text, images) }));
+            }
             Message::Model(parts) => messages.push(assistant(parts)),
-            Message::Results(results) => messages.extend(results.iter().map(
-                |result| json!({ "role": "tool", "tool_call_id": result.call_id, "content": result.text }),
-            )),
+            Message::Results(results) => told(results, &mut messages),
         }
     }
     let tools: Vec<Value> = conversation
@@ -39,7 +45,36 @@ pub(super) fn body(model: &str, conversation: &Conversation) -> Value {
         body["tools"] = Value::Array(tools);
     }
     body["messages"] = Value::Array(messages);
+    let Tuning { effort, temperature, .. } = conversation.tuning;
+    if let Some(effort) = effort {
+        body["reasoning_effort"] = json!(effort.as_str());
+    }
+    if let Some(temperature) = temperature {
+        body["temperature"] = json!(temperature);
+    }
     body
+}
+
+fn shown(text: &str, images: &[Image]) -> Vec<Value> {
+    let words = json!({ "type": "text", "text": text });
+    let seen = images.iter().map(|image| {
+        let url = format!("data:{};base64,{}", image.mime, image.data);
+        json!({ "type": "image_url", "image_url": { "url": url } })
+    });
+    std::iter::once(words).chain(seen).collect()
+}
+
+/// What was told of each call. This protocol shows images of the user only, so those of results come behind all of them.
+fn told(results: &[ToolResult], messages: &mut Vec<Value>) {
+    messages.extend(
+        results
+            .iter()
+            .map(|result| json!({ "role": "tool", "tool_call_id": result.call_id, "content": result.text })),
+    );
+    let images: Vec<Image> = results.iter().flat_map(|result| result.images.clone()).collect();
+    if !images.is_empty() {
+        messages.push(json!({ "role": "user", "content": shown(SHOWN_BY_TOOLS, &images) }));
+    }
 }
 
 fn assistant(parts: &[Part]) -> Value {
@@ -152,7 +187,13 @@ fn take_call(call: Json<'_>, reply: &mut ReplyReader) -> Result<(), ModelFault> 
 }
 
 fn usage(used: Json<'_>) -> TokenUsage {
-    let [input, output, total] =
-        used.fields(["prompt_tokens", "completion_tokens", "total_tokens"]).map(|count| count?.count());
-    TokenUsage { input, output, total }
+    let [input, output, total, hit] = used
+        .fields(["prompt_tokens", "completion_tokens", "total_tokens", "prompt_cache_hit_tokens"])
+        .map(|count| count?.count());
+    let [details, cost] = used.fields(["prompt_tokens_details", "cost"]);
+    let cached = details.and_then(|details| details.field("cached_tokens")?.count()).or(hit);
+    // Some routers say what it cost.
+    let cost =
+        cost.and_then(|cost| cost.raw().parse::<f64>().ok()).filter(|cost| cost.is_finite() && *cost >= 0.0);
+    TokenUsage { input, output, total, cached, cost }
 }

@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 
 use super::super::bounds;
-use super::super::conversation::{Conversation, Delta, Message, Part};
+use super::super::conversation::{Conversation, Delta, Image, Message, Part};
 use super::super::draft::{NewCall, StopReason, TokenUsage};
 use super::super::fault::ModelFault;
 use super::super::json::Json;
+use super::super::tuning::Tuning;
 use super::{ReplyProgress, ReplyReader, reported};
 
 /// The first version of the GPT family that is asked by this protocol.
@@ -28,10 +29,19 @@ pub(super) fn body(model: &str, conversation: &Conversation) -> Value {
     let mut input = Vec::new();
     for message in &conversation.messages {
         match message {
-            Message::User(text) => input.push(json!({ "role": "user", "content": text })),
+            Message::User { text, images } if images.is_empty() => {
+                input.push(json!({ "role": "user", "content": text }));
+            }
+            Message::User { text, images } => {
+                input.push(json!({ "role": "user", "content": shown(text, images) }));
+            }
             Message::Model(parts) => input.extend(parts.iter().filter_map(item)),
             Message::Results(results) => input.extend(results.iter().map(|result| {
-                json!({ "type": "function_call_output", "call_id": result.call_id, "output": result.text })
+                let output = match result.images.as_slice() {
+                    [] => json!(result.text),
+                    images => Value::Array(shown(&result.text, images)),
+                };
+                json!({ "type": "function_call_output", "call_id": result.call_id, "output": output })
             })),
         }
     }
@@ -51,7 +61,22 @@ pub(super) fn body(model: &str, conversation: &Conversation) -> Value {
         body["tools"] = Value::Array(tools);
     }
     body["input"] = Value::Array(input);
+    let Tuning { effort, temperature, .. } = conversation.tuning;
+    if let Some(effort) = effort {
+        body["reasoning"] = json!({ "effort": effort.as_str() });
+    }
+    if let Some(temperature) = temperature {
+        body["temperature"] = json!(temperature);
+    }
     body
+}
+
+fn shown(text: &str, images: &[Image]) -> Vec<Value> {
+    let words = json!({ "type": "input_text", "text": text });
+    let seen = images.iter().map(|image| {
+        json!({ "type": "input_image", "image_url": format!("data:{};base64,{}", image.mime, image.data) })
+    });
+    std::iter::once(words).chain(seen).collect()
 }
 
 fn item(part: &Part) -> Option<Value> {
@@ -159,7 +184,9 @@ fn finish(response: Json<'_>, reply: &mut ReplyReader) -> Result<(), ModelFault>
     if let Some(used) = used {
         let [input, output, total] =
             used.fields(["input_tokens", "output_tokens", "total_tokens"]).map(|count| count?.count());
-        reply.draft.usage = TokenUsage { input, output, total };
+        let cached =
+            used.field("input_tokens_details").and_then(|details| details.field("cached_tokens")?.count());
+        reply.draft.usage = TokenUsage { input, output, total, cached, cost: None };
     }
     let reason = details.and_then(|details| details.field("reason")?.text());
     reply.draft.stop = Some(match reason.as_deref() {

@@ -208,7 +208,7 @@ fn anthropic_gives_its_signed_reasoning_back() {
     assert_eq!(finished.calls, [call("toolu_1", "read_file", json!({ "path": "a.txt" }))]);
     assert_eq!(finished.tokens_used, 25 + 5 + 10 + 89);
     let body = asked_again(ProviderDialect::Anthropic, &finished);
-    assert_eq!((&body["max_tokens"], &body["system"]), (&json!(64_000), &json!("Be brief.")));
+    assert_eq!((&body["max_tokens"], &body["system"][0]["text"]), (&json!(64_000), &json!("Be brief.")));
     assert_eq!(body["tools"][0]["input_schema"], json!({ "type": "object" }));
     assert_eq!(
         body["messages"].as_array().unwrap()[3..],
@@ -221,7 +221,8 @@ fn anthropic_gives_its_signed_reasoning_back() {
                 { "type": "tool_use", "id": "toolu_1", "name": "read_file", "input": { "path": "a.txt" } },
             ] }),
             json!({ "role": "user", "content": [
-                { "type": "tool_result", "tool_use_id": "toolu_1", "content": "found" } ] }),
+                { "type": "tool_result", "tool_use_id": "toolu_1", "content": "found",
+                  "cache_control": { "type": "ephemeral" } } ] }),
         ]
     );
 }

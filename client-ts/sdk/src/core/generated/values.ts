@@ -98,6 +98,11 @@ export const VALUES = {
     "started",
     "queued",
   ] satisfies T.Disposition[] as readonly T.Disposition[],
+  Effort: [
+    "low",
+    "medium",
+    "high",
+  ] satisfies T.Effort[] as readonly T.Effort[],
   EngineKind: [
     "embedded",
     "breadboard",
