@@ -31,6 +31,7 @@ pub(crate) async fn may_go_on(voice: &mut TurnOutput<'_>, used: &str) -> bool {
         args,
         risk_level: RiskLevel::Low,
         call_id: Some(call_id.clone()),
+        served_by: None,
     };
     voice.say(ask).await;
     let answer = port.answer(&request_id).await;

@@ -25,10 +25,10 @@ struct EditArgs {
 
 pub(super) fn spec() -> ToolSpec {
     ToolSpec {
-        name: NAME,
+        name: NAME.into(),
         description: "Replaces one piece of a file by another, exactly, and asks the user. `old_text` must stand in the file once, \
                       so give some lines around what changes, as read_file shows them. Without `old_text` the file is new, or is \
-                      written anew. For several changes or files at once, for deleting and renaming, use propose_patch.",
+                      written anew. For several changes or files at once, for deleting and renaming, use propose_patch.".into(),
         parameters: json!({
             "type": "object",
             "properties": {
