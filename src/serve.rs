@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -36,8 +37,9 @@ use crate::engine::desktop::{DesktopEngine, DesktopSetup};
 use crate::engine::embedded::EmbeddedEngine;
 use crate::front;
 use crate::front::acp::AcpServing;
+use crate::host::index::Indexes;
 use crate::host::models::{HostTokens, Token};
-use crate::host::retrieval::Retrieval;
+use crate::host::retrieval::{Retrieval, new_indexes};
 use crate::process;
 use crate::protocol::settings::{EngineKind, Settings};
 use crate::store::{SqliteJournal, resolve_state_dir};
@@ -87,7 +89,7 @@ pub(crate) fn serve_agent_client(options: ServeOptions) -> ExitCode {
     let start_loop = move || {
         let (inbox, editor_events) = Inbox::new();
         let (engine_reports, reports) = mpsc::channel(ENGINE_BOUND);
-        let app = the_loop(&inbox, &runtime, engine_reports, redactor.clone());
+        let app = the_loop(&inbox, &runtime, engine_reports, redactor.clone(), new_indexes());
         runtime.spawn(crate::app::run(app, editor_events, reports, |step| tokio::task::block_in_place(step)));
         inbox
     };
@@ -119,7 +121,7 @@ pub(crate) fn serve(options: ServeOptions) -> ExitCode {
     let gate = log_to(&outbox);
     let redactor = hide_tokens(&outbox);
     let (engine_reports, reports) = mpsc::channel(ENGINE_BOUND);
-    let app = the_loop(&inbox, loop_runtime.handle(), engine_reports, redactor);
+    let app = the_loop(&inbox, loop_runtime.handle(), engine_reports, redactor, new_indexes());
     // The first event of all: the inbox is empty.
     if inbox.send(Event::ClientConnected { client, outbox: outbox.clone() }).is_err() {
         return ExitCode::FAILURE;
@@ -202,6 +204,7 @@ pub(crate) fn the_loop(
     runtime: &Handle,
     engine_reports: mpsc::Sender<EngineReport>,
     redactor: Redactor,
+    indexes: Indexes,
 ) -> App {
     let (scopes, scopes_seen) = watch::channel(Arc::new(TurnScopes::default()));
     let runtime = runtime.clone();
@@ -211,7 +214,7 @@ pub(crate) fn the_loop(
         open_journal: Box::new(open_journal),
         files: Box::new(workspace_files(inbox, &runtime)),
         open_engine: Box::new(move |settings| {
-            open_engine(settings, engine_reports, scopes_seen, runtime, hide)
+            open_engine(settings, engine_reports, scopes_seen, runtime, hide, indexes)
         }),
         open_agents: Some(Box::new(move |settings| {
             let setup = agents_setup(settings, agents_hide);
@@ -280,16 +283,17 @@ fn open_engine(
     scopes: watch::Receiver<Arc<TurnScopes>>,
     runtime: Handle,
     hide: Redactor,
+    indexes: Indexes,
 ) -> Result<Box<dyn Engine>, CodedError> {
     match settings.engine.kind {
-        EngineKind::Embedded => Ok(Box::new(EmbeddedEngine::new(
-            reports,
-            scopes,
-            runtime,
-            tokens(),
-            || System.fresh_id(),
-            || System.now_ms(),
-        ))),
+        EngineKind::Embedded => {
+            if let Some(state_dir) = resolve_state_dir(settings.state_dir.as_deref()) {
+                indexes.keep_in(index_directory(&state_dir));
+            }
+            let (fresh_id, now_ms) = (|| System.fresh_id(), || System.now_ms());
+            let engine = EmbeddedEngine::new(reports, scopes, runtime, tokens(), fresh_id, now_ms);
+            Ok(Box::new(engine.searching(indexes)))
+        }
         EngineKind::Breadboard => {
             let token = said(ENV_API_TOKEN).map(Secret);
             let setup = breadboard::Setup::read(&settings.engine, token, said(ENV_API_URL).as_deref())?;
@@ -305,6 +309,11 @@ fn open_engine(
             Ok(Box::new(DesktopEngine::new(reports, runtime, setup, || System.now_ms())))
         }
     }
+}
+
+/// Where the indexes of folders lie in a state directory.
+pub(crate) fn index_directory(state_dir: &Path) -> PathBuf {
+    state_dir.join("index")
 }
 
 /// What agents need beside the settings: their logs lie in the state directory.

@@ -6,6 +6,7 @@
 pub(crate) mod fake_model;
 #[cfg(test)]
 pub(crate) mod fake_port;
+pub(crate) mod index;
 pub(crate) mod models;
 pub(crate) mod planner;
 pub(crate) mod ports;

@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::domain::edits::overlay::Overlay;
 use crate::domain::steps::TurnStep;
+use crate::host::index::Indexes;
 
 /// A future that a port returns.
 pub(crate) type PortFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -35,6 +36,8 @@ pub struct WorkspaceView {
     pub overlay: Arc<Overlay>,
     /// Whether the workspace is trusted.
     pub trusted: bool,
+    /// What is known of its files without reading them; `None`: nothing.
+    pub indexes: Option<Indexes>,
 }
 
 /// A refusal, as the agent tells it to its model: a stable code and one sentence.

@@ -21,6 +21,7 @@ use crate::app::ports::{
 };
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::desktop::message::{ModelInfo, ServerInfo, ServerMessage};
+use crate::host::index::Indexes;
 use crate::host::models::{
     HostTokens, Limits, ModelChoice, ModelClient, ModelError, Target, Token, TokenStore,
 };
@@ -67,6 +68,8 @@ struct EmbeddedParts {
     client: OnceLock<Result<ModelClient, ModelError>>,
     turns: Arc<Semaphore>,
     lists: Arc<Semaphore>,
+    /// What is known of the files of the workspace; `None`: each search reads them.
+    indexes: Option<Indexes>,
     state: Mutex<EmbeddedState>,
 }
 
@@ -127,9 +130,21 @@ impl EmbeddedEngine {
                 client: OnceLock::new(),
                 turns: Arc::new(Semaphore::new(TURNS)),
                 lists: Arc::new(Semaphore::new(LISTS)),
+                indexes: None,
                 state: Mutex::new(state),
             }),
         }
+    }
+}
+
+impl EmbeddedEngine {
+    /// The same with indexes, which make its searches faster.
+    pub(crate) fn searching(mut self, indexes: Indexes) -> Self {
+        // Nobody else has it yet.
+        if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            shared.indexes = Some(indexes);
+        }
+        self
     }
 }
 

@@ -50,7 +50,8 @@ impl SessionPort {
 impl TurnPort for SessionPort {
     fn workspace(&self) -> WorkspaceView {
         let TurnScope { overlay, trusted } = self.shared.scopes.borrow().of(&self.session_id).clone();
-        WorkspaceView { roots: self.shared.state().roots.clone(), overlay, trusted }
+        let indexes = self.shared.indexes.clone();
+        WorkspaceView { roots: self.shared.state().roots.clone(), overlay, trusted, indexes }
     }
 
     fn say(&self, message: ServerMessage) -> PortFuture<'_, ()> {

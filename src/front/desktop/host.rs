@@ -15,6 +15,7 @@ use super::gate::Gate;
 use super::loop_client::LoopClient;
 use super::outbox::DeafOutbox;
 use crate::app::inbox::{EditorAbilities, Folder, Inbox, StartUp};
+use crate::host::index::{IndexTask, Indexes};
 use crate::protocol::Request;
 use crate::protocol::desktop::refusal::{DesktopRefusal, RefusalCode};
 use crate::protocol::request::{ListSessionsResult, NoParams, SessionSummary};
@@ -36,6 +37,8 @@ pub(crate) struct HostedFolder {
     pub inbox: Inbox,
     /// Flags and environment.
     pub overrides: Overrides,
+    /// The indexes of its loop.
+    pub indexes: Indexes,
 }
 
 /// A workspace of the host.
@@ -47,6 +50,7 @@ pub(super) struct HostedWorkspace {
     pub(super) uri: String,
     pub(super) inbox: Inbox,
     pub(super) attendance: Attendance,
+    pub(super) indexes: Indexes,
     overrides: Overrides,
     service: LoopClient,
 }
@@ -132,13 +136,14 @@ impl DesktopHost {
 
 impl HostedWorkspace {
     fn open(folder: HostedFolder) -> Result<Self, DesktopRefusal> {
-        let HostedFolder { path, uri, inbox, overrides } = folder;
+        let HostedFolder { path, uri, inbox, overrides, indexes } = folder;
         let name =
             path.file_name().map_or_else(|| "workspace".into(), |name| name.to_string_lossy()).into_owned();
         let start = start_up(&uri, &name, &path, &overrides, EditorAbilities::default());
         let client = inbox.name_client();
         // The first client opens the workspace; it stays, so that the folders stay its own.
         let service = LoopClient::connect(&inbox, client, Arc::new(DeafOutbox), start)?;
+        indexes.want(&path, IndexTask::Refresh);
         Ok(Self {
             id: workspace_id(&path),
             trusted: overrides.workspace_trusted == Some(true),
@@ -147,6 +152,7 @@ impl HostedWorkspace {
             uri,
             inbox,
             attendance: Attendance::default(),
+            indexes,
             overrides,
             service,
         })

@@ -12,6 +12,7 @@ mod counts;
 mod gate;
 mod hear;
 mod host;
+mod index_routes;
 mod link;
 mod listen;
 mod loop_client;

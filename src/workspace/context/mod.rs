@@ -34,7 +34,8 @@ const GIT_TIME: Duration = Duration::from_millis(900);
 /// The workspace as a search sees it.
 pub(super) fn view(folders: Vec<Folder>, overlay: Arc<Overlay>, trusted: bool) -> WorkspaceView {
     let root = |folder: Folder| Some(Root { name: folder.name, uri: folder.uri, path: folder.path? });
-    WorkspaceView { roots: folders.into_iter().filter_map(root).collect(), overlay, trusted }
+    let roots = folders.into_iter().filter_map(root).collect();
+    WorkspaceView { roots, overlay, trusted, ..WorkspaceView::default() }
 }
 
 /// No context, and why.

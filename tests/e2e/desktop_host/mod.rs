@@ -3,6 +3,7 @@
 //! Owns the process and its token. Nothing here sleeps: every wait is for a message, or for the end of the process.
 
 mod hostile;
+mod index;
 mod routes;
 mod sockets;
 
