@@ -18,9 +18,13 @@ use crate::front::desktop::{
     DesktopHost, Gate, HostToken, HostedFolder, ListenOptions, open_listener, read_or_make, restore_policies,
     serve_until,
 };
+use crate::host::index::Indexes;
+use crate::host::retrieval::new_indexes;
 use crate::process;
 use crate::protocol::settings::Overrides;
-use crate::serve::{environment_secrets, say_only_where_it_failed, survive_file_limits, the_loop};
+use crate::serve::{
+    environment_secrets, index_directory, say_only_where_it_failed, survive_file_limits, the_loop,
+};
 use crate::store::resolve_state_dir;
 
 /// Threads of the loops, the sockets and whatever speaks with engines.
@@ -89,11 +93,13 @@ fn start(runtime: &Runtime, options: DesktopOptions, mut overrides: Overrides) -
     let mut redactor = Redactor::default();
     environment_secrets().iter().for_each(|secret| redactor.add(secret));
     redactor.add(&token);
+    let indexes = new_indexes();
+    indexes.keep_in(index_directory(&state_dir));
     let mut inboxes = Vec::new();
     let hosted = folders.into_iter().map(|(path, uri)| {
-        let inbox = begin_loop(runtime, &redactor);
+        let inbox = begin_loop(runtime, &redactor, &indexes);
         inboxes.push(inbox.clone());
-        HostedFolder { path, uri, inbox, overrides: overrides.clone() }
+        HostedFolder { path, uri, inbox, overrides: overrides.clone(), indexes: indexes.clone() }
     });
     let hosted: Vec<HostedFolder> = hosted.collect();
     let (stop, stopped) = watch::channel(false);
@@ -163,10 +169,10 @@ fn folders(named: &[PathBuf]) -> Result<Vec<(PathBuf, String)>, String> {
 }
 
 /// A loop for one workspace, as an editor's server has one.
-fn begin_loop(runtime: &Runtime, redactor: &Redactor) -> Inbox {
+fn begin_loop(runtime: &Runtime, redactor: &Redactor, indexes: &Indexes) -> Inbox {
     let (inbox, events) = Inbox::new();
     let (engine_reports, reports) = mpsc::channel(ENGINE_BOUND);
-    let app = the_loop(&inbox, runtime.handle(), engine_reports, redactor.clone());
+    let app = the_loop(&inbox, runtime.handle(), engine_reports, redactor.clone(), indexes.clone());
     runtime.spawn(crate::app::run(app, events, reports, |step| tokio::task::block_in_place(step)));
     inbox
 }

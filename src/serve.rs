@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -36,8 +37,9 @@ use crate::engine::desktop::{DesktopEngine, DesktopSetup};
 use crate::engine::embedded::{EmbeddedEngine, Endpoints};
 use crate::front;
 use crate::front::acp::AcpServing;
+use crate::host::index::Indexes;
 use crate::host::models::{HostTokens, Provider, Token};
-use crate::host::retrieval::Retrieval;
+use crate::host::retrieval::{Retrieval, new_indexes};
 use crate::mcp::{self, McpPool, PoolHandle};
 use crate::process;
 use crate::protocol::mcp::definitions;
@@ -89,7 +91,7 @@ pub(crate) fn serve_agent_client(options: ServeOptions) -> ExitCode {
     let start_loop = move || {
         let (inbox, editor_events) = Inbox::new();
         let (engine_reports, reports) = mpsc::channel(ENGINE_BOUND);
-        let app = the_loop(&inbox, &runtime, engine_reports, redactor.clone());
+        let app = the_loop(&inbox, &runtime, engine_reports, redactor.clone(), new_indexes());
         runtime.spawn(crate::app::run(app, editor_events, reports, |step| tokio::task::block_in_place(step)));
         inbox
     };
@@ -121,7 +123,7 @@ pub(crate) fn serve(options: ServeOptions) -> ExitCode {
     let gate = log_to(&outbox);
     let redactor = hide_tokens(&outbox);
     let (engine_reports, reports) = mpsc::channel(ENGINE_BOUND);
-    let app = the_loop(&inbox, loop_runtime.handle(), engine_reports, redactor);
+    let app = the_loop(&inbox, loop_runtime.handle(), engine_reports, redactor, new_indexes());
     // The first event of all: the inbox is empty.
     if inbox.send(Event::ClientConnected { client, outbox: outbox.clone() }).is_err() {
         return ExitCode::FAILURE;
@@ -204,6 +206,7 @@ pub(crate) fn the_loop(
     runtime: &Handle,
     engine_reports: mpsc::Sender<EngineReport>,
     redactor: Redactor,
+    indexes: Indexes,
 ) -> App {
     let (scopes, scopes_seen) = watch::channel(Arc::new(TurnScopes::default()));
     let runtime = runtime.clone();
@@ -216,7 +219,7 @@ pub(crate) fn the_loop(
         files: Box::new(workspace_files(inbox, &runtime)),
         models: Box::new(Endpoints::new(runtime.clone(), tokens(), key_variables())),
         open_engine: Box::new(move |settings| {
-            open_engine(settings, engine_reports, scopes_seen, runtime, (hide, tool_servers))
+            open_engine(settings, engine_reports, scopes_seen, runtime, (hide, tool_servers, indexes))
         }),
         open_agents: Some(Box::new(move |settings| {
             Box::new(agents(settings, (agent_reports, agent_runtime), agents_hide))
@@ -284,13 +287,17 @@ fn open_engine(
     reports: mpsc::Sender<EngineReport>,
     scopes: watch::Receiver<Arc<TurnScopes>>,
     runtime: Handle,
-    (hide, tool_servers): (Redactor, Arc<McpPool>),
+    (hide, tool_servers, indexes): (Redactor, Arc<McpPool>, Indexes),
 ) -> Result<Box<dyn Engine>, CodedError> {
     match settings.engine.kind {
         EngineKind::Embedded => {
+            if let Some(state_dir) = resolve_state_dir(settings.state_dir.as_deref()) {
+                indexes.keep_in(index_directory(&state_dir));
+            }
             let (fresh_id, now_ms) = (|| System.fresh_id(), || System.now_ms());
             let engine = EmbeddedEngine::new(reports, scopes, runtime, tokens(), fresh_id, now_ms);
-            Ok(Box::new(engine.with_budget(&settings.budget).with_tool_servers(tool_servers)))
+            let engine = engine.with_budget(&settings.budget).with_tool_servers(tool_servers);
+            Ok(Box::new(engine.searching(indexes)))
         }
         EngineKind::Breadboard => {
             let token = said(ENV_API_TOKEN).map(Secret);
@@ -315,6 +322,11 @@ fn agents(
     let (servers, secrets) = mcp::for_agents(definitions(&settings.mcp_servers), &said);
     secrets.iter().for_each(|secret| hide.add(secret));
     AcpEngine::new(reports, runtime, settings, agents_setup(settings, hide)).with_tool_servers(servers)
+}
+
+/// Where the indexes of folders lie in a state directory.
+pub(crate) fn index_directory(state_dir: &Path) -> PathBuf {
+    state_dir.join("index")
 }
 
 /// What agents need beside the settings: their logs lie in the state directory.

@@ -208,11 +208,14 @@ pub mod engine {
 }
 #[cfg(feature = "server")]
 pub mod host {
+    pub mod index {
+        pub use crate::host::index::{FolderIndex, IndexStanding, IndexStatus, IndexTask, Indexes};
+    }
     pub mod ports {
         pub use crate::host::ports::{Root, WorkspaceView};
     }
     pub mod retrieval {
-        pub use crate::host::retrieval::{Found, find_places};
+        pub use crate::host::retrieval::{Found, find_places, new_indexes};
     }
 }
 #[cfg(feature = "server")]

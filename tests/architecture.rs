@@ -80,7 +80,12 @@ const ROOMS: &[Room] = &[
     // Beside the editor's: other protocols over the same loop. Its search over HTTP is that of the embedded agent.
     Room {
         name: "front",
-        imports: &[("app", PORTS), ("host", &["ports", "retrieval"]), ("protocol", ANY), ("domain", ANY)],
+        imports: &[
+            ("app", PORTS),
+            ("host", &["index", "ports", "retrieval"]),
+            ("protocol", ANY),
+            ("domain", ANY),
+        ],
         never: &["tower_lsp", "lsp_types", "rusqlite", "reqwest", "println!", "eprintln!"],
     },
     Room {

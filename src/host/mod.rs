@@ -9,6 +9,7 @@ pub(crate) mod fake_model;
 #[cfg(test)]
 pub(crate) mod fake_port;
 mod go_on;
+pub(crate) mod index;
 mod instructions;
 pub(crate) mod models;
 pub(crate) mod pictures;

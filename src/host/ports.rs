@@ -15,6 +15,7 @@ use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::domain::edits::overlay::Overlay;
 use crate::domain::policy::file_lists::FileLists;
 use crate::domain::steps::TurnStep;
+use crate::host::index::Indexes;
 
 /// A future that a port returns.
 pub(crate) type PortFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -41,6 +42,8 @@ pub struct WorkspaceView {
     pub trusted: bool,
     /// Which files the user lets agents read and change.
     pub lists: Arc<FileLists>,
+    /// What is known of its files without reading them; `None`: nothing.
+    pub indexes: Option<Indexes>,
 }
 
 /// A refusal, as the agent tells it to its model: a stable code and one sentence.

@@ -94,7 +94,8 @@ async fn index_notice(parts: &DesktopParts, session: &EngineSession) -> Option<S
         Err(HostTrouble::NoRoute) => parts.client.get(&at, &[]).await.ok()?,
         answer => answer.ok()?,
     };
-    let index = http::index(&body).filter(|index| !READY.contains(&index.status.as_str()))?;
+    let index = http::index(&body)
+        .filter(|index| !index.searches_are_complete && !READY.contains(&index.status.as_str()))?;
     let progress = index.progress.filter(|progress| (0.0..1.0).contains(progress) && *progress > 0.0);
     let progress = progress.map(|progress| format!(" ({:.0} %)", progress * 100.0)).unwrap_or_default();
     Some(format!(

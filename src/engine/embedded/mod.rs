@@ -24,6 +24,7 @@ use crate::app::ports::{
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::desktop::message::{ModelInfo, ServerInfo, ServerMessage};
 use crate::host::budget::TurnBudget;
+use crate::host::index::Indexes;
 use crate::host::models::{
     HostTokens, Limits, ModelChoice, ModelClient, ModelError, Target, Token, TokenStore, Tuning,
 };
@@ -73,6 +74,8 @@ struct EmbeddedParts {
     client: OnceLock<Result<ModelClient, ModelError>>,
     turns: Arc<Semaphore>,
     lists: Arc<Semaphore>,
+    /// What is known of the files of the workspace; `None`: each search reads them.
+    indexes: Option<Indexes>,
     state: Mutex<EmbeddedState>,
 }
 
@@ -150,6 +153,7 @@ impl EmbeddedEngine {
                 client: OnceLock::new(),
                 turns: Arc::new(Semaphore::new(TURNS)),
                 lists: Arc::new(Semaphore::new(LISTS)),
+                indexes: None,
                 state: Mutex::new(state),
             }),
         }
@@ -161,6 +165,14 @@ impl EmbeddedEngine {
     pub(crate) fn with_tool_servers(mut self, servers: Arc<dyn SharedToolServers>) -> Self {
         if let Some(parts) = Arc::get_mut(&mut self.shared) {
             parts.tool_servers = Some(servers);
+        }
+        self
+    }
+
+    /// The same with indexes, which make its searches faster. Only before the first turn.
+    pub(crate) fn searching(mut self, indexes: Indexes) -> Self {
+        if let Some(parts) = Arc::get_mut(&mut self.shared) {
+            parts.indexes = Some(indexes);
         }
         self
     }

@@ -57,7 +57,8 @@ impl SessionPort {
 impl TurnPort for SessionPort {
     fn workspace(&self) -> WorkspaceView {
         let TurnScope { overlay, trusted, files } = self.shared.scopes.borrow().of(&self.session_id).clone();
-        WorkspaceView { roots: self.shared.state().roots.clone(), overlay, trusted, lists: files }
+        let (roots, indexes) = (self.shared.state().roots.clone(), self.shared.indexes.clone());
+        WorkspaceView { roots, overlay, trusted, lists: files, indexes }
     }
 
     fn say(&self, message: ServerMessage) -> PortFuture<'_, ()> {

@@ -5,9 +5,11 @@
 use serde_json::{Map, Value};
 
 use super::approval::{GivenApproval, give};
+use super::host::HostedWorkspace;
 use super::link::SessionLink;
 use crate::domain::context::choice::ContextChoice;
 use crate::domain::context::shape::{ContextMention, UserContext};
+use crate::host::index::IndexTask;
 use crate::protocol::Request;
 use crate::protocol::desktop::client_message::{ClientMessage, WatchedChange};
 use crate::protocol::desktop::host_message::HostMessage;
@@ -59,7 +61,10 @@ pub(super) async fn hear(
             let session = SessionParams { session_id: link.session_id.clone() };
             link.ask::<StopResult>(Request::Stop(session)).await.map(|_| None)
         }
-        ClientMessage::FileChanges { changes } => changed(&changes).map(|()| None),
+        ClientMessage::FileChanges { changes } => {
+            changed(&link.workspace, changes)?;
+            Ok(None)
+        }
         ClientMessage::Ping {} => Ok(Some(HostMessage::Pong { timestamp: now() })),
     }
 }
@@ -116,9 +121,11 @@ fn update(link: &SessionLink, updates: Map<String, Value>) -> Result<(), Desktop
     Ok(())
 }
 
-/// There is no index: each search reads the files as they are, so a change needs nothing done. What leads out of the workspace
-/// is said to.
-fn changed(changes: &[WatchedChange]) -> Result<(), DesktopRefusal> {
+/// Has the index take in files that changed (R002-102). What leads out of the workspace is said to, and then nothing is taken.
+pub(super) fn changed(
+    workspace: &HostedWorkspace,
+    changes: Vec<WatchedChange>,
+) -> Result<(), DesktopRefusal> {
     if changes.len() > CHANGES {
         return Err(DesktopRefusal::new(
             RefusalCode::TooLarge,
@@ -130,7 +137,11 @@ fn changed(changes: &[WatchedChange]) -> Result<(), DesktopRefusal> {
             RefusalCode::PolicyViolation,
             "A path leads out of the workspace; paths are relative to its root, without `..`.",
         )),
-        None => Ok(()),
+        None => {
+            let paths = changes.into_iter().map(|change| change.file_path.replace('\\', "/"));
+            workspace.indexes.want(&workspace.path, IndexTask::files(paths));
+            Ok(())
+        }
     }
 }
 

@@ -19,6 +19,7 @@ use super::loop_client::LoopClient;
 use super::outbox::DeafOutbox;
 use super::policy_file::KeptPolicy;
 use crate::app::inbox::{EditorAbilities, Folder, Inbox, StartUp};
+use crate::host::index::{IndexTask, Indexes};
 use crate::protocol::Request;
 use crate::protocol::desktop::refusal::{DesktopRefusal, RefusalCode};
 use crate::protocol::request::{ListSessionsResult, NoParams, SessionSummary};
@@ -43,6 +44,8 @@ pub(crate) struct HostedFolder {
     pub inbox: Inbox,
     /// Flags and environment.
     pub overrides: Overrides,
+    /// The indexes of its loop.
+    pub indexes: Indexes,
 }
 
 /// A workspace of the host.
@@ -55,6 +58,7 @@ pub(super) struct HostedWorkspace {
     pub(super) inbox: Inbox,
     pub(super) attendance: Attendance,
     pub(super) policy: KeptPolicy,
+    pub(super) indexes: Indexes,
     overrides: Overrides,
     service: LoopClient,
 }
@@ -210,7 +214,7 @@ fn no_session() -> DesktopRefusal {
 
 impl HostedWorkspace {
     fn open(folder: HostedFolder, state_dir: &Path) -> Result<Self, DesktopRefusal> {
-        let HostedFolder { path, uri, inbox, overrides } = folder;
+        let HostedFolder { path, uri, inbox, overrides, indexes } = folder;
         let name =
             path.file_name().map_or_else(|| "workspace".into(), |name| name.to_string_lossy()).into_owned();
         let start = start_up(&uri, &name, &path, &overrides, EditorAbilities::default());
@@ -218,6 +222,7 @@ impl HostedWorkspace {
         let id = workspace_id(&path);
         // The first client opens the workspace; it stays, so that the folders stay its own.
         let service = LoopClient::connect(&inbox, client, Arc::new(DeafOutbox), start)?;
+        indexes.want(&path, IndexTask::Refresh);
         Ok(Self {
             policy: KeptPolicy::of(state_dir, &id),
             id,
@@ -227,6 +232,7 @@ impl HostedWorkspace {
             uri,
             inbox,
             attendance: Attendance::default(),
+            indexes,
             overrides,
             service,
         })

@@ -13,6 +13,7 @@ mod flow;
 mod gate;
 mod hear;
 mod host;
+mod index_routes;
 mod link;
 mod listen;
 mod loop_client;

@@ -17,7 +17,7 @@ use super::answer::{BODY_BYTES, OkBody, Placed, RouteRefusal};
 use super::counts::count;
 use super::host::{DesktopHost, SOCKETS};
 use super::socket::{FRAME_BYTES, serve};
-use super::{model_routes, policy, session_routes, workspace_routes};
+use super::{index_routes, model_routes, policy, session_routes, workspace_routes};
 use crate::protocol::desktop::openapi;
 use crate::protocol::desktop::refusal::{DesktopRefusal, RefusalCode};
 
@@ -29,10 +29,10 @@ pub(super) fn router(host: Arc<DesktopHost>) -> Router {
         .route("/v1/workspaces/register", post(workspace_routes::register))
         .route("/v1/workspaces/{workspace_id}", get(workspace_routes::one))
         .route("/v1/workspaces/{workspace_id}/policy", get(policy::get).put(policy::put))
-        .route("/v1/workspaces/{workspace_id}/index/rebuild", post(workspace_routes::no_index))
-        .route("/v1/workspaces/{workspace_id}/index/refresh", post(workspace_routes::no_index))
-        .route("/v1/workspaces/{workspace_id}/index/incremental", post(workspace_routes::no_index))
-        .route("/v1/workspaces/{workspace_id}/index/status", get(workspace_routes::index_status))
+        .route("/v1/workspaces/{workspace_id}/index/rebuild", post(index_routes::rebuild))
+        .route("/v1/workspaces/{workspace_id}/index/refresh", post(index_routes::refresh))
+        .route("/v1/workspaces/{workspace_id}/index/incremental", post(index_routes::incremental))
+        .route("/v1/workspaces/{workspace_id}/index/status", get(index_routes::status))
         .route("/v1/workspaces/{workspace_id}/search", post(workspace_routes::search));
     let sessions = Router::new()
         .route("/v1/sessions", get(session_routes::list).post(session_routes::create))

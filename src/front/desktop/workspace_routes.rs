@@ -1,6 +1,6 @@
-//! The routes of workspaces, of their index and of search.
+//! The routes of workspaces and of search.
 //!
-//! Owns that no folder is served but those that the host was started with. There is no index: a search reads the files as they are.
+//! Owns that no folder is served but those that the host was started with.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -9,6 +9,7 @@ use axum::extract::State;
 
 use super::answer::{JsonBody, OkBody, Placed, RouteAnswer, RouteRefusal};
 use super::host::{DesktopHost, HostedWorkspace};
+use super::index_routes::status_of;
 use super::policy;
 use crate::host::ports::{Root, WorkspaceView};
 use crate::host::retrieval::find_places;
@@ -23,20 +24,14 @@ const PLACES: (u64, u64) = (10, 50);
 /// Characters of a question.
 const QUESTION: usize = 4_096;
 
-const NO_INDEX: &str = "This host keeps no index: each search reads the files as they are, so there is nothing to build or refresh.";
-
 fn body(workspace: &HostedWorkspace) -> WorkspaceBody {
     WorkspaceBody {
         id: workspace.id.clone(),
         path: workspace.path.to_string_lossy().into_owned(),
         name: workspace.name.clone(),
         trusted: workspace.trusted,
-        index: status(),
+        index: status_of(workspace),
     }
-}
-
-fn status() -> IndexStatusBody {
-    IndexStatusBody { index_status: IndexState::None, index_message: NO_INDEX.to_owned() }
 }
 
 pub(super) async fn health() -> OkBody<HealthBody> {
@@ -75,24 +70,6 @@ pub(super) async fn register(
     }
 }
 
-pub(super) async fn index_status(
-    State(host): State<Arc<DesktopHost>>,
-    Placed(id): Placed<String>,
-) -> RouteAnswer<IndexStatusBody> {
-    host.workspace(&id)?;
-    Ok(OkBody(status()))
-}
-
-pub(super) async fn no_index(
-    State(host): State<Arc<DesktopHost>>,
-    Placed(id): Placed<String>,
-) -> RouteRefusal {
-    match host.workspace(&id) {
-        Ok(_) => RouteRefusal(DesktopRefusal::new(RefusalCode::Unsupported, NO_INDEX)),
-        Err(unknown) => RouteRefusal(unknown),
-    }
-}
-
 pub(super) async fn search(
     State(host): State<Arc<DesktopHost>>,
     Placed(id): Placed<String>,
@@ -111,8 +88,9 @@ pub(super) async fn search(
     let root =
         Root { name: workspace.name.clone(), uri: workspace.uri.clone(), path: workspace.path.clone() };
     let lists = Arc::new(policy::state(workspace).await?.files);
-    let view =
-        WorkspaceView { roots: vec![root], trusted: workspace.trusted, lists, ..WorkspaceView::default() };
+    let indexes = Some(workspace.indexes.clone());
+    let (roots, trusted) = (vec![root], workspace.trusted);
+    let view = WorkspaceView { roots, trusted, lists, indexes, ..WorkspaceView::default() };
     let found = tokio::task::spawn_blocking(move || {
         let found = find_places(&view, &query, limit, &AtomicBool::new(false), &mut |_, _| {});
         drop(place);

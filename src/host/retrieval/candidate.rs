@@ -22,16 +22,70 @@ const FURTHER_PLACE: [f64; PLACES_PER_FILE] = [1.0, 0.8, 0.65];
 /// Lines that are shown of a file of which only the path fits.
 const BEGINNING: usize = 12;
 
+/// What a file is worth as a whole.
+pub(super) struct FileWorth {
+    /// Score of the file as a whole.
+    whole: f64,
+    /// What kind of file it is.
+    damp: f64,
+    /// What its path says, by term.
+    around: Vec<f32>,
+}
+
+impl FileWorth {
+    /// Of a file with so many bytes and lines, which a program wrote or not, by the sums of its terms and its path. `mean`: bytes
+    /// of such files.
+    pub(super) fn new(
+        (bytes, lines, is_generated): (usize, u32, bool),
+        sums: &[f32],
+        rel: &str,
+        question: &SearchQuestion,
+        scorer: &Scorer,
+        mean: f64,
+    ) -> Self {
+        let length = 0.25 + 0.75 * bytes as f64 / mean.max(1.0);
+        let mut whole = 0.0;
+        for (sum, weight) in sums[..scorer.terms].iter().zip(&scorer.weights) {
+            let sum = f64::from(*sum);
+            whole += weight * sum * 2.2 / (sum + 1.2 * length);
+        }
+        whole *= 0.3;
+        let mut around = vec![0.0; scorer.terms];
+        for (term, factor) in path_terms(rel, question) {
+            around[term] = factor.max(0.0) as f32;
+            // The name of a file says what it is about, even by a word that all files mention.
+            whole += scorer.weights[term].max(1.0) * factor;
+        }
+        if names_path(rel, question) {
+            whole += 3.0 * scorer.weights.iter().copied().fold(1.0, f64::max);
+        }
+        let mut damp = kind_of_file(rel, question);
+        if is_generated {
+            damp *= 0.4;
+        }
+        if lines > 0 && bytes / lines as usize > 300 {
+            damp *= 0.15;
+        }
+        Self { whole, damp, around }
+    }
+
+    /// What it may score at most, if all that is counted stood in one place.
+    pub(super) fn promise(&self, scorer: &Scorer, sums: &[f32]) -> f64 {
+        self.of_place(scorer.score_of_sums(sums, &self.around))
+    }
+
+    fn of_place(&self, local: f64) -> f64 {
+        (local + self.whole) * self.damp
+    }
+}
+
 /// One file that may answer.
 pub(super) struct Candidate<'a> {
     /// Its place in the tree.
     pub at: usize,
     scan: &'a Scan,
     windows: Vec<Stretch>,
-    /// Score of the file as a whole.
-    whole: f64,
-    /// What kind of file it is.
-    damp: f64,
+    worth: FileWorth,
     /// First line of its tests, from 0, when the question is not about tests.
     tests_from: Option<u32>,
 }
@@ -45,37 +99,18 @@ impl<'a> Candidate<'a> {
         scorer: &Scorer,
         mean: f64,
     ) -> Self {
-        let length = 0.25 + 0.75 * scan.bytes as f64 / mean.max(1.0);
-        let mut whole = 0.0;
-        for (sum, weight) in scan.sums[..scorer.terms].iter().zip(&scorer.weights) {
-            let sum = f64::from(*sum);
-            whole += weight * sum * 2.2 / (sum + 1.2 * length);
-        }
-        whole *= 0.35;
-        for (term, factor) in path_terms(rel, question) {
-            // The name of a file says what it is about, even by a word that all files mention.
-            whole += scorer.weights[term].max(1.0) * factor;
-        }
-        if names_path(rel, question) {
-            whole += 3.0 * scorer.weights.iter().copied().fold(1.0, f64::max);
-        }
-        let mut damp = kind_of_file(rel, question);
-        if scan.generated {
-            damp *= 0.4;
-        }
-        if scan.lines > 0 && scan.bytes / scan.lines as usize > 300 {
-            damp *= 0.15;
-        }
-        let mut windows = scorer.windows(&scan.hits, scan.lines, 6);
+        let size = (scan.bytes, scan.lines, scan.generated);
+        let worth = FileWorth::new(size, &scan.sums, rel, question, scorer, mean);
+        let mut windows = scorer.windows(&scan.hits, &worth.around, scan.lines, 6);
         let tests_from = scan.tests_from.filter(|_| !question.about_tests);
-        let candidate = Self { at, scan, windows: Vec::new(), whole, damp, tests_from };
+        let candidate = Self { at, scan, windows: Vec::new(), worth, tests_from };
         candidate.damp_tests(&mut windows);
         Self { windows, ..candidate }
     }
 
     /// How it compares with other files before its definitions are known.
     pub(super) fn score(&self) -> f64 {
-        self.place_score(self.windows.iter().map(|window| window.score).fold(0.0, f64::max))
+        self.worth.of_place(self.windows.iter().map(|window| window.score).fold(0.0, f64::max))
     }
 
     fn damp_tests(&self, stretches: &mut [Stretch]) {
@@ -83,10 +118,6 @@ impl<'a> Candidate<'a> {
         for stretch in stretches.iter_mut().filter(|stretch| stretch.end > u64::from(from)) {
             stretch.score *= 0.35;
         }
-    }
-
-    fn place_score(&self, local: f64) -> f64 {
-        (local + self.whole) * self.damp
     }
 }
 
@@ -104,27 +135,40 @@ impl<'a> CloserLook<'a> {
         Some(Self { path: &file.rel, text, symbols })
     }
 
+    /// With definitions that are known.
+    pub(super) fn with(file: &'a SourceFile, text: String, symbols: Vec<Symbol>) -> Self {
+        Self { path: &file.rel, text, symbols }
+    }
+
     /// Its best places, best first.
     pub(super) fn places(
         &self,
         candidate: &Candidate<'_>,
+        question: &SearchQuestion,
         scorer: &Scorer,
         root: Option<String>,
     ) -> Vec<Place> {
         let lines: Vec<&str> = self.text.lines().collect();
-        without_overlap(self.stretches(candidate, scorer, &lines), PLACES_PER_FILE)
+        without_overlap(self.stretches(candidate, question, scorer, &lines), PLACES_PER_FILE)
             .into_iter()
             .zip(FURTHER_PLACE)
             .map(|(stretch, counts)| {
-                let score = candidate.place_score(stretch.score) * counts;
+                let score = candidate.worth.of_place(stretch.score) * counts;
                 self.place(stretch, score, &lines, root.clone())
             })
             .collect()
     }
 
-    fn stretches(&self, candidate: &Candidate<'_>, scorer: &Scorer, lines: &[&str]) -> Vec<Stretch> {
+    fn stretches(
+        &self,
+        candidate: &Candidate<'_>,
+        question: &SearchQuestion,
+        scorer: &Scorer,
+        lines: &[&str],
+    ) -> Vec<Stretch> {
         let mut stretches = candidate.windows.clone();
-        let mut definitions = scorer.definitions(&candidate.scan.hits, &self.symbols, lines);
+        let mut definitions =
+            scorer.definitions(&candidate.scan.hits, &candidate.worth.around, question, &self.symbols, lines);
         candidate.damp_tests(&mut definitions);
         stretches.append(&mut definitions);
         if stretches.is_empty() {

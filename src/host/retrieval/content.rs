@@ -27,6 +27,18 @@ pub(super) fn load(
     path: &str,
     cancel: &AtomicBool,
 ) -> Result<String, RetrievalError> {
+    let bytes = load_bytes(dir, rel, limit, path, cancel)?;
+    decode(bytes).ok_or_else(|| RetrievalError::NotText(path.to_owned()))
+}
+
+/// The same before it is decoded.
+pub(super) fn load_bytes(
+    dir: &Dir,
+    rel: &str,
+    limit: u64,
+    path: &str,
+    cancel: &AtomicBool,
+) -> Result<Vec<u8>, RetrievalError> {
     let is_stopped = || cancel.load(Ordering::Relaxed);
     if is_stopped() {
         return Err(RetrievalError::Cancelled);
@@ -40,12 +52,11 @@ pub(super) fn load(
     if meta.len() > limit {
         return Err(not_text());
     }
-    let bytes = read_bounded(file, limit, &is_stopped).map_err(|why| match why {
+    read_bounded(file, limit, &is_stopped).map_err(|why| match why {
         NotRead::Stopped => RetrievalError::Cancelled,
         NotRead::TooLarge => not_text(),
         NotRead::Failed(error) => refusal(&error, path),
-    })?;
-    decode(bytes).ok_or_else(not_text)
+    })
 }
 
 /// What an I/O error means for the caller. cap-std answers an attempt to leave the directory with `PermissionDenied`

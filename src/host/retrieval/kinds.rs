@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::question::SearchQuestion;
-use super::terms::{stem, words};
+use super::terms::{is_stop, stem, words};
 
 /// Terms in a path: in the file's name they count more than in its directories.
 pub(super) fn path_terms(rel: &str, question: &SearchQuestion) -> BTreeMap<usize, f64> {
@@ -36,6 +36,27 @@ pub(super) fn path_terms(rel: &str, question: &SearchQuestion) -> BTreeMap<usize
         .into_iter()
         .map(|(term, factor)| (term, if factor > 0.0 { factor * whole } else { -factor }))
         .collect()
+}
+
+/// Terms in a name, each with how much it counts.
+pub(super) fn terms_of_name(name: &str, question: &SearchQuestion) -> Vec<(usize, f32)> {
+    let mut found = Vec::new();
+    words(name, |_, word| found.extend(question.stems.get(&stem(word)).into_iter().flatten().copied()));
+    found
+}
+
+/// How much of a name the question asks for, 0 to 1: a name of one word can be met by chance.
+pub(super) fn asked_of_name(name: &str, question: &SearchQuestion) -> f64 {
+    let (mut parts, mut asked) = (0.0, 0.0);
+    words(name, |_, word| {
+        if is_stop(&word.to_ascii_lowercase()) {
+            return;
+        }
+        parts += 1.0;
+        let terms = question.stems.get(&stem(word)).into_iter().flatten();
+        asked += f64::from(terms.map(|(_, weight)| *weight).fold(0.0, f32::max));
+    });
+    asked / f64::max(parts, 1.6)
 }
 
 /// Whether the question names this path, whole or by its last components.
@@ -71,7 +92,7 @@ pub(super) fn kind_of_file(rel: &str, question: &SearchQuestion) -> f64 {
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     let mut factor = 1.0;
     if is_test_path(rel) && !question.about_tests {
-        factor *= 0.5;
+        factor *= 0.4;
     }
     for part in directories.split('/') {
         factor *= match part {
@@ -90,16 +111,23 @@ pub(super) fn kind_of_file(rel: &str, question: &SearchQuestion) -> f64 {
     if ["license", "copying", "notice"].iter().any(|start| name.starts_with(start)) && !name.contains(".rs") {
         return factor * if question.about_docs { 1.0 } else { 0.15 };
     }
-    let docs = if question.about_docs { 1.3 } else { 0.75 };
-    if name.starts_with("changelog") || name.starts_with("changes") || name.starts_with("history") {
-        return factor * if question.about_docs { 1.0 } else { 0.4 };
+    let docs = if question.about_docs { 1.3 } else { 0.45 };
+    if is_change_log(directories, name) {
+        return factor * if question.about_docs { 1.0 } else { 0.25 };
     }
     factor
         * match extension {
-            "md" | "rst" | "adoc" | "txt" | "html" => docs,
+            "md" | "rst" | "adoc" | "txt" | "html" | "1" | "5" | "7" => docs,
             "json" | "yaml" | "yml" | "toml" | "xml" | "ini" | "cfg" | "orig" | "bak" => 0.65,
             _ => 1.0,
         }
+}
+
+/// True for what tells how a project changed, which names everything and shows nothing.
+fn is_change_log(directories: &str, name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or(name);
+    ["changelog", "changes", "history", "news", "releases", "release_notes", "release-notes"].contains(&stem)
+        || directories.split('/').any(|part| matches!(part, "changelogs" | "changelog" | "newsfragments"))
 }
 
 #[cfg(test)]

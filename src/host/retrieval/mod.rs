@@ -1,16 +1,22 @@
 //! Retrieval: finding and reading places of the workspace for the embedded agent.
 //!
 //! Owns search by text, by symbol and by question, outlines, and bounded reads. All of it is blocking and bounded;
-//! callers run it on a blocking thread and can cancel it. Never writes, never follows a link out of a root, and never
-//! keeps anything between calls: the tree as it is now, with open buffers over it, is the only truth.
+//! callers run it on a blocking thread and can cancel it. Never writes, never follows a link out of a root. The tree as it is
+//! now, with open buffers over it, is the only truth: what the index knows of a file is believed of the version that was read.
 
 mod candidate;
 mod code_search;
 mod content;
+mod evidence;
+mod file_terms;
+mod indexing;
 mod kinds;
+mod known_files;
 mod languages;
+mod line_kind;
 mod lines;
 mod outline;
+mod packing;
 mod paths;
 mod question;
 mod rank;
@@ -28,6 +34,7 @@ mod workers;
 use std::fmt;
 
 pub(crate) use code_search::Retrieval;
+pub use indexing::new_indexes;
 pub(crate) use outline::outline;
 pub(crate) use paths::resolve;
 pub(crate) use rank::Stage;

@@ -5,13 +5,16 @@
 
 use std::collections::HashMap;
 
-use super::terms::{is_stop, stem, synonyms, words};
+use super::terms::{as_one_word, is_stop, spellings, stem, synonyms, words};
 
 /// Most terms of one question; a longer text (a pasted log) is searched by its first ones.
 const MOST_TERMS: usize = 24;
 
 /// How much a synonym counts against the word itself.
-const SYNONYM: f32 = 0.35;
+const SYNONYM: f32 = 0.2;
+
+/// How much another spelling of the word counts.
+const SPELLING: f32 = 0.9;
 
 /// One thing that is asked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,6 +73,7 @@ impl SearchQuestion {
 
     fn read_words(&mut self, text: &str, keep_stop_words: bool) {
         let mut previous: Option<usize> = None;
+        let mut word_before: Option<(String, usize)> = None;
         for run in text.split(|c: char| c.is_whitespace() || ",;?!()[]{}<>'=".contains(c)) {
             let run = run.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
             if run.is_empty() {
@@ -113,6 +117,15 @@ impl SearchQuestion {
                             self.pairs.push((before, self.pairs.len()));
                         }
                         previous = term;
+                        if let (Some((before, first)), Some(second)) = (&word_before, term)
+                            && let Some(one) = as_one_word(before, &word)
+                        {
+                            self.stems
+                                .entry(one)
+                                .or_default()
+                                .extend([(*first, SPELLING), (second, SPELLING)]);
+                        }
+                        word_before = term.map(|term| (word, term));
                     }
                 });
             }
@@ -129,8 +142,14 @@ impl SearchQuestion {
         }
         let term = self.term(word, weight)?;
         self.stems.entry(key).or_default().push((term, 1.0));
+        for other in spellings(word) {
+            self.stems.entry(other).or_default().push((term, SPELLING));
+        }
         for other in synonyms(word) {
-            self.stems.entry(other).or_default().push((term, SYNONYM));
+            let terms = self.stems.entry(other).or_default();
+            if terms.iter().all(|(known, _)| *known != term) {
+                terms.push((term, SYNONYM));
+            }
         }
         Some(term)
     }

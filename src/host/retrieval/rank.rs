@@ -6,10 +6,11 @@
 use std::sync::atomic::AtomicBool;
 
 use super::candidate::{Candidate, CloserLook};
-use super::kinds::{names_path, path_terms};
+use super::evidence::Evidence;
+use super::known_files::KnownFiles;
 use super::paths::label;
 use super::question::SearchQuestion;
-use super::scan::{Repeated, Scan, fade_repeated, most_hits, scan};
+use super::scan::{Repeated, Scan, fade_repeated};
 use super::walk::WalkedTree;
 use super::windows::Scorer;
 use super::workers::spread;
@@ -24,7 +25,7 @@ const CLOSER_LOOK: usize = 40;
 pub enum Stage {
     /// Reading the definitions of the best files.
     SymbolSearch,
-    /// Reading all files.
+    /// Reading files.
     TextSearch,
     /// Merging and ranking.
     Reranking,
@@ -46,46 +47,32 @@ pub fn find_places(
     if question.terms.is_empty() {
         return Ok(found);
     }
-    let mut scans = scans(&tree, &question, cancel)?;
+    let known = KnownFiles::of(view, &tree);
+    let mut evidence = Evidence::gather(&tree, &question, &known, cancel)?;
+    let scorer = scorer(&evidence, &question, tree.files.len());
+    evidence.read_best(&tree, &question, &scorer, &known, cancel)?;
+    let Evidence { mut scans, mean_bytes, .. } = evidence;
     found.text_found = scans.iter().map(|(_, scan)| lines_with(scan, false)).sum();
     progress(Stage::TextSearch, found.text_found);
 
     let repeated = Repeated::of(scans.iter().map(|(_, scan)| scan));
     scans.iter_mut().for_each(|(_, scan)| fade_repeated(scan, &repeated));
-
-    let scorer = scorer(&scans, &question, tree.files.len());
-    let files = best_files(&scans, &tree, &question, &scorer, CLOSER_LOOK.max(limit));
+    let files = best_files(&scans, &tree, &question, &scorer, mean_bytes, CLOSER_LOOK.max(limit));
     found.symbols_found = scans.iter().map(|(_, scan)| lines_with(scan, true)).sum();
     progress(Stage::SymbolSearch, found.symbols_found);
 
     let looked = spread(files.len(), cancel, |at| {
         let file = &tree.files[files[at].at];
-        let look = CloserLook::at(file, tree.text(file, cancel)?, cancel)?;
-        Some(look.places(&files[at], &scorer, label(view, file.root)))
+        let text = tree.text(file, cancel)?;
+        let look = match known.symbols(files[at].at, file) {
+            Some(symbols) => CloserLook::with(file, text, symbols),
+            None => CloserLook::at(file, text, cancel)?,
+        };
+        Some(look.places(&files[at], &question, &scorer, label(view, file.root)))
     })?;
     found.places = best_places(&files, looked, limit);
     progress(Stage::Reranking, found.places.len() as u64);
     Ok(found)
-}
-
-/// Every file in which something of the question stands, or whose path says something of it.
-fn scans(
-    tree: &WalkedTree,
-    question: &SearchQuestion,
-    cancel: &AtomicBool,
-) -> Result<Vec<(usize, Scan)>, RetrievalError> {
-    spread(tree.files.len(), cancel, |at| {
-        let file = &tree.files[at];
-        let named = !path_terms(&file.rel, question).is_empty() || names_path(&file.rel, question);
-        match scan(&tree.text(file, cancel)?, question, most_hits(tree.files.len())) {
-            Some(scan) => Some(scan),
-            None if named => {
-                let sums = vec![0.0; question.terms.len() + question.pairs.len()];
-                Some(Scan { sums, ..Scan::default() })
-            }
-            None => None,
-        }
-    })
 }
 
 /// The files that are worth a closer look, best first.
@@ -94,9 +81,9 @@ fn best_files<'a>(
     tree: &WalkedTree,
     question: &SearchQuestion,
     scorer: &Scorer,
+    mean: f64,
     most: usize,
 ) -> Vec<Candidate<'a>> {
-    let mean = scans.iter().map(|(_, scan)| scan.bytes as f64).sum::<f64>() / scans.len().max(1) as f64;
     let mut files: Vec<Candidate<'a>> = scans
         .iter()
         .map(|(at, scan)| Candidate::new(*at, scan, &tree.files[*at].rel, question, scorer, mean))
@@ -132,11 +119,11 @@ fn lines_with(scan: &Scan, in_name: bool) -> u64 {
 }
 
 /// Rare terms count more; the rarity comes from the same pass.
-fn scorer(scans: &[(usize, Scan)], question: &SearchQuestion, files: usize) -> Scorer {
+fn scorer(evidence: &Evidence, question: &SearchQuestion, files: usize) -> Scorer {
     let terms = question.terms.len();
     let rarity = |term: usize| {
         // A synonym alone counts as less than a file.
-        let seen: f64 = scans.iter().map(|(_, scan)| f64::from(scan.sums[term]).min(1.0)).sum();
+        let seen: f64 = evidence.sums().map(|sums| f64::from(sums[term]).min(1.0)).sum();
         (1.0 + (files as f64 - seen + 0.5).max(0.5) / (seen + 0.5)).ln()
     };
     let mut weights: Vec<f64> =

@@ -4,6 +4,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use super::line_kind::{IN_TESTS, LineKinds, is_generated};
 use super::question::SearchQuestion;
 use super::terms::{stem_into, words};
 
@@ -53,12 +54,14 @@ pub(super) struct Scan {
 pub(super) fn scan(text: &str, question: &SearchQuestion, most_hits: usize) -> Option<Scan> {
     let mut pass = Pass::begin(text, question);
     for line in text.split_inclusive('\n') {
-        let row = pass.next_row(line);
+        let (row, factor) = pass.kinds.next(line);
         if pass.scan.hits.len() < most_hits {
-            pass.take_line(row, line);
+            pass.take_line(row, line, factor);
         }
     }
-    let mut scan = pass.scan;
+    let Pass { kinds, mut scan, .. } = pass;
+    scan.lines = kinds.lines;
+    scan.tests_from = kinds.tests_from;
     if !question.phrases.is_empty() {
         phrases(text, question, most_hits, &mut scan);
     }
@@ -67,10 +70,7 @@ pub(super) fn scan(text: &str, question: &SearchQuestion, most_hits: usize) -> O
     }
     scan.hits.shrink_to_fit();
     scan.texts.shrink_to_fit();
-    let head = text[..text.floor_char_boundary(600)].to_ascii_lowercase();
-    scan.generated = head.contains("@generated")
-        || head.contains("do not edit")
-        || head.contains("automatically generated");
+    scan.generated = is_generated(text);
     Some(scan)
 }
 
@@ -81,8 +81,7 @@ struct Pass<'a> {
     scan: Scan,
     /// The stem of the word that is looked at.
     stem: String,
-    after_test_mark: bool,
-    in_header: bool,
+    kinds: LineKinds,
 }
 
 impl<'a> Pass<'a> {
@@ -93,27 +92,13 @@ impl<'a> Pass<'a> {
             first_bytes: first_bytes(question),
             scan: Scan { sums: vec![0.0; count], bytes: text.len(), ..Scan::default() },
             stem: String::new(),
-            after_test_mark: false,
-            in_header: true,
+            kinds: LineKinds::new(),
         }
     }
 
-    /// Counts a line, and sees where the tests begin.
-    fn next_row(&mut self, line: &str) -> u32 {
-        let row = self.scan.lines;
-        self.scan.lines += 1;
-        let trimmed = line.trim_start();
-        // Tests of a Rust file stand in a module at its end.
-        if self.after_test_mark && self.scan.tests_from.is_none() && is_inline_module(trimmed) {
-            self.scan.tests_from = Some(row);
-        }
-        self.after_test_mark = is_test_mark(trimmed) || self.after_test_mark && trimmed.starts_with("#[");
-        row
-    }
-
-    fn take_line(&mut self, row: u32, line: &str) {
-        let trimmed = line.trim_start();
-        let factor = self.factor(row, trimmed);
+    fn take_line(&mut self, row: u32, line: &str, factor: f32) {
+        let in_tests = self.kinds.tests_from.is_some() && !self.question.about_tests;
+        let factor = if in_tests { factor * IN_TESTS } else { factor };
         let hits_before = self.scan.hits.len();
         self.take_terms(row, line, factor);
         if !self.question.identifiers.is_empty() {
@@ -122,26 +107,11 @@ impl<'a> Pass<'a> {
         for hit in &self.scan.hits[hits_before..] {
             self.scan.sums[hit.term as usize] += hit.weight;
         }
+        let trimmed = line.trim();
         if self.scan.hits.len() > hits_before && trimmed.len() > 24 {
             let mut hasher = DefaultHasher::new();
-            trimmed.trim_end().hash(&mut hasher);
+            trimmed.hash(&mut hasher);
             self.scan.texts.push((row, hasher.finish() as u32));
-        }
-    }
-
-    /// What a hit counts on this line.
-    fn factor(&mut self, row: u32, trimmed: &str) -> f32 {
-        let in_tests = self.scan.tests_from.is_some() && !self.question.about_tests;
-        self.in_header &= row < 16 && (trimmed.trim_end().is_empty() || is_comment(trimmed));
-        if in_tests {
-            0.3
-        } else if is_import(trimmed) || is_data(trimmed) {
-            0.35
-        } else if self.in_header {
-            // What a file says of itself.
-            1.3
-        } else {
-            1.0
         }
     }
 
@@ -256,32 +226,6 @@ fn phrases(text: &str, question: &SearchQuestion, most_hits: usize, scan: &mut S
         }
     }
     scan.hits.sort_by_key(|hit| hit.line);
-}
-
-fn is_import(trimmed: &str) -> bool {
-    ["use ", "pub use ", "import ", "from ", "#include", "mod ", "pub mod ", "package ", "extern crate "]
-        .iter()
-        .any(|start| trimmed.starts_with(start))
-}
-
-/// `#[cfg(test)]`, `#[cfg(all(test, unix))]`.
-fn is_test_mark(trimmed: &str) -> bool {
-    trimmed.starts_with("#[cfg(test") || trimmed.starts_with("#[cfg(all(test")
-}
-
-fn is_inline_module(trimmed: &str) -> bool {
-    (trimmed.starts_with("mod ") || trimmed.starts_with("pub") && trimmed.contains(" mod "))
-        && trimmed.trim_end().ends_with('{')
-}
-
-fn is_comment(trimmed: &str) -> bool {
-    ["//", "/*", "*", "# ", "#!", "\"\"\""].iter().any(|start| trimmed.starts_with(start))
-}
-
-/// A line of a table of texts says little about what the code does.
-fn is_data(trimmed: &str) -> bool {
-    !trimmed.starts_with("\"\"\"")
-        && ["\"", "&[\"", "[\"", "(\""].iter().any(|start| trimmed.starts_with(start))
 }
 
 /// Byte range of the name that a line defines, whatever the language; empty when it defines none.

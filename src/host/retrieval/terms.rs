@@ -256,45 +256,137 @@ pub(super) fn is_stop(word: &str) -> bool {
 
 /// Words that programmers use for one another, whatever the project. A synonym counts less than the word itself.
 const SYNONYMS: &[&[&str]] = &[
-    &["refuse", "reject", "deny", "decline", "forbid"],
+    &["refuse", "reject", "deny", "decline", "forbid", "disallow"],
     &["damage", "corrupt", "broken", "malformed", "invalid"],
     &["oversized", "large", "big", "huge", "max", "limit", "exceed"],
-    &["limit", "bound", "max", "cap", "maximum"],
-    &["delete", "remove", "drop", "discard"],
+    &["limit", "bound", "max", "cap", "maximum", "threshold"],
+    &["delete", "remove", "drop", "discard", "prune", "evict", "unlink", "clear"],
     &["leave", "outside", "escape", "beyond"],
-    &["directory", "folder", "dir"],
     &["queue", "pending", "wait", "enqueue", "backlog"],
-    &["config", "configuration", "setting", "option"],
-    &["start", "launch", "spawn", "boot"],
-    &["stop", "cancel", "abort", "interrupt", "shutdown"],
-    &["auth", "authentication", "login", "credential"],
+    &["setting", "option", "config", "preference"],
+    &["start", "launch", "spawn", "boot", "begin"],
+    &["stop", "cancel", "abort", "interrupt", "shutdown", "kill", "terminate"],
+    &["auth", "login", "credential"],
     &["parse", "decode", "deserialize"],
     &["serialize", "encode", "format"],
-    &["error", "failure", "fail"],
-    &["create", "make", "new", "build"],
-    &["send", "emit", "publish", "post"],
+    &["error", "failure", "fail", "exception"],
+    &["create", "make", "new", "build", "construct"],
+    &["send", "emit", "publish", "post", "dispatch"],
     &["database", "db", "sqlite", "journal"],
     &["retry", "reconnect", "backoff"],
     &["permission", "approval", "consent"],
     &["redact", "mask", "hide", "secret"],
-    &["decide", "decision", "choose"],
+    &["decide", "decision", "choose", "select", "pick"],
     &["split", "chunk", "divide"],
     &["merge", "combine", "join", "concat"],
-    &["hash", "digest", "checksum"],
-    &["show", "display", "render"],
+    &["hash", "digest", "checksum", "fingerprint"],
+    &["show", "display", "render", "print"],
     &["listen", "bind", "accept"],
     &["async", "await", "future"],
     &["thread", "worker", "pool"],
     &["timeout", "deadline", "elapsed"],
     &["compress", "decompress", "gzip", "deflate"],
-    &["ignore", "skip", "exclude"],
+    &["ignore", "skip", "exclude", "filter"],
     &["find", "search", "lookup"],
+    &["grow", "expand", "resize", "capacity"],
+    &["convert", "transform", "translate"],
+    &["compute", "calculate"],
+    &["check", "validate", "verify"],
+    &["duplicate", "dupe", "seen", "unique"],
+    &["endless", "loop", "cycle", "infinite"],
+    &["compare", "diff", "equal"],
+    &["replace", "substitute"],
+    &["download", "fetch"],
+    &["write", "save", "store", "dump"],
+    &["notify", "trigger", "signal"],
+    &["cache", "memoize"],
+    &["order", "sort", "priority"],
+    &["fresh", "stale", "expire", "outdated"],
 ];
+
+/// Spellings of one word: what is shortened in code stands whole in a question.
+const SHORTENED: &[&[&str]] = &[
+    &["argument", "arg"],
+    &["attribute", "attr"],
+    &["authentication", "auth"],
+    &["buffer", "buf"],
+    &["command", "cmd"],
+    &["configuration", "config", "conf", "cfg"],
+    &["connection", "conn"],
+    &["context", "ctx"],
+    &["database", "db"],
+    &["declaration", "decl"],
+    &["dependency", "dep"],
+    &["destination", "dest", "dst"],
+    &["directory", "dir", "folder"],
+    &["document", "doc"],
+    &["element", "el", "elem"],
+    &["environment", "env"],
+    &["error", "err"],
+    &["event", "evt"],
+    &["expression", "expr"],
+    &["identifier", "id", "ident"],
+    &["implementation", "impl"],
+    &["index", "idx"],
+    &["initialize", "init"],
+    &["iterator", "iter"],
+    &["length", "len"],
+    &["maximum", "max"],
+    &["memory", "mem"],
+    &["message", "msg"],
+    &["middleware", "mw"],
+    &["minimum", "min"],
+    &["number", "num"],
+    &["parameter", "param"],
+    &["position", "pos"],
+    &["previous", "prev"],
+    &["process", "proc"],
+    &["property", "prop"],
+    &["reference", "ref"],
+    &["request", "req"],
+    &["response", "resp", "res"],
+    &["specification", "spec"],
+    &["statistic", "stat"],
+    &["string", "str"],
+    &["synchronize", "sync"],
+    &["temporary", "temp", "tmp"],
+    &["utility", "util"],
+    &["value", "val"],
+    &["version", "ver"],
+];
+
+/// What stands as two words in a question and as one in code.
+const TWO_WORDS: &[(&str, &str, &str)] = &[
+    ("command", "line", "cli"),
+    ("environment", "variable", "env"),
+    ("memory", "map", "mmap"),
+    ("regular", "expression", "regex"),
+    ("standard", "error", "stderr"),
+    ("standard", "input", "stdin"),
+    ("standard", "output", "stdout"),
+    ("symbolic", "link", "symlink"),
+];
+
+/// The stem of what code calls two words that stand side by side, given in lower case.
+pub(super) fn as_one_word(first: &str, second: &str) -> Option<String> {
+    let (first, second) = (stem(first), stem(second));
+    let one = TWO_WORDS.iter().find(|(one, other, _)| stem(one) == first && stem(other) == second)?;
+    Some(stem(one.2))
+}
+
+/// Stems of the other spellings of a word, given in lower case.
+pub(super) fn spellings(word: &str) -> Vec<String> {
+    alike(word, SHORTENED)
+}
 
 /// Stems of the synonyms of a word, given in lower case.
 pub(super) fn synonyms(word: &str) -> Vec<String> {
+    alike(word, SYNONYMS)
+}
+
+fn alike(word: &str, groups: &[&[&str]]) -> Vec<String> {
     let wanted = stem(word);
-    let groups = SYNONYMS.iter().filter(|group| group.iter().any(|other| stem(other) == wanted));
+    let groups = groups.iter().filter(|group| group.iter().any(|other| stem(other) == wanted));
     let mut found: Vec<String> = groups.flat_map(|group| group.iter().map(|other| stem(other))).collect();
     found.sort();
     found.dedup();

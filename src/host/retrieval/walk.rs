@@ -4,7 +4,7 @@
 //! disk. Never reads a file before it is asked for its text, but ignore files.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,12 +12,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use cap_std::fs::{Dir, DirEntry};
 
 use super::RetrievalError;
-use super::content::{SEARCH_LIMIT, load};
+use super::content::{SEARCH_LIMIT, load, load_bytes};
 use super::lines::misleading;
 use super::paths::{OpenBuffers, open_root};
 use crate::confined::IgnoreRules;
 use crate::domain::edits::overlay::OpenDocument;
 use crate::domain::policy::file_lists::FileUse;
+use crate::host::index::FileStamp;
 use crate::host::ports::WorkspaceView;
 
 /// Most files of one search. A tree beyond that (a home directory opened as a workspace) is searched in part, the files of a
@@ -36,6 +37,8 @@ pub(super) struct SourceFile {
     pub root: usize,
     /// Relative to the root, `/`-separated.
     pub rel: String,
+    /// Which version the disk has; `None` where an open buffer wins.
+    pub stamp: Option<FileStamp>,
     open: Option<Arc<OpenDocument>>,
 }
 
@@ -68,14 +71,41 @@ impl WalkedTree {
             let hidden = rel.split('/').any(is_hidden);
             let on_disk = dirs[root].as_ref().is_some_and(|dir| dir.symlink_metadata(rel).is_ok());
             if !hidden && !on_disk && !rel.is_empty() && !rel.chars().any(misleading) {
-                found.insert((root, rel.to_owned()), Some(Arc::clone(document)));
+                found.insert((root, rel.to_owned()), Version::Open(Arc::clone(document)));
             }
         }
         if !view.lists.is_open() {
             found.retain(|(_, rel), _| view.lists.forbids(rel, FileUse::Read).is_none());
         }
-        let files = found.into_iter().map(|((root, rel), open)| SourceFile { root, rel, open }).collect();
+        let file = |((root, rel), version)| match version {
+            Version::Open(document) => SourceFile { root, rel, stamp: None, open: Some(document) },
+            Version::OnDisk(stamp) => SourceFile { root, rel, stamp, open: None },
+        };
+        let files = found.into_iter().map(file).collect();
         Ok(Self { files, truncated, dirs })
+    }
+
+    /// These files of the first root as they are on the disk; what is gone, no regular file or too large is not among them.
+    /// Whoever names them knows that they count.
+    pub(super) fn of_files<'a>(view: &WorkspaceView, files: impl Iterator<Item = &'a str>) -> Self {
+        let dir = view.roots.first().and_then(open_root);
+        let found = files.filter_map(|rel| {
+            let meta = dir.as_ref()?.symlink_metadata(rel).ok()?;
+            let counts = meta.is_file() && meta.len() <= SEARCH_LIMIT;
+            counts.then(|| SourceFile {
+                root: 0,
+                rel: rel.to_owned(),
+                stamp: FileStamp::of(&meta),
+                open: None,
+            })
+        });
+        let files = found.collect();
+        Self { files, truncated: false, dirs: vec![dir] }
+    }
+
+    /// The bytes of a file on the disk; `None` when it is gone, too large, or the search was cancelled.
+    pub(super) fn bytes(&self, file: &SourceFile, cancel: &AtomicBool) -> Option<Vec<u8>> {
+        load_bytes(self.dirs[file.root].as_ref()?, &file.rel, SEARCH_LIMIT, &file.rel, cancel).ok()
     }
 
     /// The text of a file: the open buffer, else the disk; `None` when it is not text, gone, or the search was cancelled.
@@ -88,9 +118,15 @@ impl WalkedTree {
     }
 }
 
+/// Where the text of a file is.
+enum Version {
+    Open(Arc<OpenDocument>),
+    OnDisk(Option<FileStamp>),
+}
+
 /// A walk over the roots, one after the other.
 struct DirectoryWalk<'a> {
-    found: BTreeMap<(usize, String), Option<Arc<OpenDocument>>>,
+    found: BTreeMap<(usize, String), Version>,
     path_bytes: usize,
     truncated: bool,
     cancel: &'a AtomicBool,
@@ -99,8 +135,8 @@ struct DirectoryWalk<'a> {
 /// What is taken of one directory, in order of name.
 #[derive(Default)]
 struct IgnoredNames {
-    files: BTreeSet<String>,
-    directories: BTreeSet<String>,
+    files: BTreeMap<String, Option<FileStamp>>,
+    directories: BTreeMap<String, ()>,
     truncated: bool,
 }
 
@@ -136,7 +172,7 @@ impl DirectoryWalk<'_> {
                 names.take(at, &directory, &entry, others, &rules, buffers);
             }
             self.truncated |= names.truncated;
-            for name in names.files {
+            for (name, stamp) in names.files {
                 let rel = beneath(&directory, &name);
                 if self.found.len() >= MOST_FILES || self.path_bytes + rel.len() > MOST_PATH_BYTES {
                     self.truncated = true;
@@ -144,9 +180,10 @@ impl DirectoryWalk<'_> {
                 }
                 self.path_bytes += rel.len();
                 let open = buffers.get(at, &rel).cloned();
-                self.found.insert((at, rel), open);
+                let version = open.map_or(Version::OnDisk(stamp), Version::Open);
+                self.found.insert((at, rel), version);
             }
-            for name in names.directories.into_iter().rev() {
+            for name in names.directories.into_keys().rev() {
                 let rel = beneath(&directory, &name);
                 if waiting.len() >= MOST_DIRECTORIES || self.path_bytes + rel.len() > MOST_PATH_BYTES {
                     self.truncated = true;
@@ -178,20 +215,25 @@ impl IgnoredNames {
         let rel = beneath(directory, &name);
         if kind.is_dir() {
             if !others.contains(&Path::new(&rel)) && !rules.leaves_out(&rel, true) {
-                self.truncated |= put(&mut self.directories, name, MOST_DIRECTORIES);
+                self.truncated |= put(&mut self.directories, name, (), MOST_DIRECTORIES);
             }
             return;
         }
-        let too_large = || entry.metadata().is_ok_and(|meta| meta.len() > SEARCH_LIMIT);
-        if !rules.leaves_out(&rel, false) && (buffers.get(at, &rel).is_some() || !too_large()) {
-            self.truncated |= put(&mut self.files, name, MOST_FILES);
+        if rules.leaves_out(&rel, false) {
+            return;
+        }
+        let meta = entry.metadata().ok();
+        let too_large = meta.as_ref().is_some_and(|meta| meta.len() > SEARCH_LIMIT);
+        if !too_large || buffers.get(at, &rel).is_some() {
+            let stamp = meta.as_ref().and_then(FileStamp::of);
+            self.truncated |= put(&mut self.files, name, stamp, MOST_FILES);
         }
     }
 }
 
 /// Keeps the first `most` names; gives whether one was left out.
-fn put(names: &mut BTreeSet<String>, name: String, most: usize) -> bool {
-    names.insert(name);
+fn put<T>(names: &mut BTreeMap<String, T>, name: String, value: T, most: usize) -> bool {
+    names.insert(name, value);
     names.len() > most && names.pop_last().is_some()
 }
 

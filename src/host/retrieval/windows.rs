@@ -4,7 +4,9 @@
 
 use std::collections::HashSet;
 
+use super::kinds::{asked_of_name, terms_of_name};
 use super::lines::shown;
+use super::question::SearchQuestion;
 use super::scan::Hit;
 use super::{Symbol, SymbolKind};
 
@@ -13,6 +15,9 @@ const WINDOW: u32 = 12;
 
 /// Most lines of a definition that are shown, its doc comment included.
 const DEFINITION: u64 = 24;
+
+/// What a term counts in the name of a definition.
+const IN_NAME: f64 = 2.2;
 
 /// A stretch of lines, from 1, inclusive.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,9 +48,30 @@ impl Scorer {
     /// Score of the hits of one stretch. A term's further occurrences add less and less; stretches with more of the
     /// question in them gain over those that repeat one word.
     pub(super) fn score(&self, hits: &[Hit]) -> f64 {
+        self.score_within(hits, &[])
+    }
+
+    /// The same of a stretch that stands where `around` is said of it, by term.
+    fn score_within(&self, hits: &[Hit], around: &[f32]) -> f64 {
         let mut sums = vec![0.0f64; self.weights.len()];
         for hit in hits {
-            sums[hit.term as usize] += f64::from(hit.weight) * if hit.in_name { 2.2 } else { 1.0 };
+            sums[hit.term as usize] += f64::from(hit.weight) * if hit.in_name { IN_NAME } else { 1.0 };
+        }
+        self.of_sums(sums, around)
+    }
+
+    /// The score of a stretch in which each term counts so much, as if each stood in a name.
+    pub(super) fn score_of_sums(&self, sums: &[f32], around: &[f32]) -> f64 {
+        let mut all = vec![0.0f64; self.weights.len()];
+        for (sum, one) in all.iter_mut().zip(sums) {
+            *sum = f64::from(*one) * IN_NAME;
+        }
+        self.of_sums(all, around)
+    }
+
+    fn of_sums(&self, mut sums: Vec<f64>, around: &[f32]) -> f64 {
+        for (sum, more) in sums.iter_mut().zip(around) {
+            *sum += f64::from(*more);
         }
         let (mut score, mut covered, mut whole) = (0.0, 0.0, 0.0);
         for (term, (sum, weight)) in sums.iter().zip(&self.weights).enumerate() {
@@ -55,18 +81,18 @@ impl Scorer {
                 whole += weight;
             }
         }
-        if whole > 0.0 { score * (0.35 + covered / whole) } else { 0.0 }
+        if whole > 0.0 { score * (0.2 + covered / whole) } else { 0.0 }
     }
 
     /// The best few windows of a file that do not overlap, best first.
-    pub(super) fn windows(&self, hits: &[Hit], lines: u32, most: usize) -> Vec<Stretch> {
+    pub(super) fn windows(&self, hits: &[Hit], around: &[f32], lines: u32, most: usize) -> Vec<Stretch> {
         let mut all = Vec::new();
         let mut from = 0;
         while from < hits.len() {
             let line = hits[from].line;
             let to = from + hits[from..].partition_point(|hit| hit.line < line + WINDOW);
             let last = hits[to - 1].line;
-            all.push((self.score(&hits[from..to]), line, last, self.densest(&hits[from..to])));
+            all.push((self.score_within(&hits[from..to], around), line, last, self.densest(&hits[from..to])));
             from += hits[from..].partition_point(|hit| hit.line == line);
         }
         all.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -110,7 +136,14 @@ impl Scorer {
     }
 
     /// The definitions of a file in which something of the question stands, with their doc comments.
-    pub(super) fn definitions(&self, hits: &[Hit], symbols: &[Symbol], lines: &[&str]) -> Vec<Stretch> {
+    pub(super) fn definitions(
+        &self,
+        hits: &[Hit],
+        around: &[f32],
+        question: &SearchQuestion,
+        symbols: &[Symbol],
+        lines: &[&str],
+    ) -> Vec<Stretch> {
         let mut found = Vec::new();
         for (at, symbol) in symbols.iter().enumerate() {
             let start = doc_start(lines, symbol.start_line);
@@ -123,7 +156,12 @@ impl Scorer {
                 // is asked for by name.
                 let named = self.named.contains(&symbol.name.to_lowercase());
                 let factor = if named { 1.7 } else { 1.12 };
-                let score = factor * self.score(&hits[from..to]);
+                let factor = factor * (1.0 + 0.4 * asked_of_name(&symbol.name, question));
+                let mut said = around.to_vec();
+                for (term, weight) in symbol.container.iter().flat_map(|name| terms_of_name(name, question)) {
+                    said[term] += weight * 0.5;
+                }
+                let score = factor * self.score_within(&hits[from..to], &said);
                 let focus = if named { symbol.start_line } else { self.focus(&hits[from..to], symbol) };
                 found.push(Stretch { start, end, focus, score, symbol: Some(at) });
             }
@@ -214,7 +252,7 @@ mod tests {
         let repeated = scorer.score(&[hit(0, 0), hit(1, 0), hit(2, 0), hit(3, 0)]);
         let name = scorer.score(&[Hit { in_name: true, ..hit(0, 0) }]);
         assert!(both > repeated && name > scorer.score(&[hit(0, 0)]));
-        let windows = scorer.windows(&[hit(0, 0), hit(50, 0), hit(52, 1)], 60, 5);
+        let windows = scorer.windows(&[hit(0, 0), hit(50, 0), hit(52, 1)], &[], 60, 5);
         let found: Vec<_> = windows.iter().map(|w| (w.start, w.end, w.focus)).collect();
         assert_eq!(found, [(50, 55, 51), (1, 3, 1)]);
     }

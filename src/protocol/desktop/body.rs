@@ -32,21 +32,39 @@ pub(crate) struct WorkspaceBody {
     pub index: IndexStatusBody,
 }
 
-/// How an index stands.
+/// How an index stands. A search reads what the index lacks, so that it finds as much without one, only later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct IndexStatusBody {
     /// How.
     pub index_status: IndexState,
     /// One sentence about it.
     pub index_message: String,
+    /// What of the present work is done, 0 to 1; 1 after it.
+    pub index_progress: f64,
+    /// Files of the workspace that a search looks at, as far as they were counted.
+    pub total_files: u64,
+    /// Files that the index knows.
+    pub indexed_files: u64,
+    /// When every file was compared last: ISO-8601, UTC.
+    pub last_indexed_at: Option<String>,
+    /// Whether a search finds everything, however the index stands: true of this host.
+    pub searches_are_complete: bool,
 }
 
 /// States of an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum IndexState {
-    /// There is none: each search reads the files as they are, and so is never out of date.
-    None,
+    /// Nothing was read yet.
+    Pending,
+    /// Files are read.
+    Indexing,
+    /// Every file was read.
+    Complete,
+    /// The workspace has more files than a search looks at; those it looks at were read.
+    Partial,
+    /// The last attempt failed; it is made again at the next change.
+    Failed,
 }
 
 /// `POST /v1/workspaces/register`.

@@ -134,6 +134,14 @@ pub(crate) struct PatchApplyError {
     pub kind: String,
 }
 
+/// `POST .../index/incremental`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FileChangesBody {
+    /// Each file, as in `client.file_changes`.
+    pub changes: Vec<WatchedChange>,
+}
+
 /// A file that changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct WatchedChange {

@@ -10,6 +10,7 @@ use super::body::{
     NewSessionBody, PolicyBody, PolicyChange, RegisterBody, SearchBody, SearchResultBody, SessionBody,
     WorkspaceBody,
 };
+use super::client_message::FileChangesBody;
 use super::refusal::RefusalCode;
 
 /// Makes the schema of a body.
@@ -51,7 +52,6 @@ const ENGINE: &[RefusalCode] = &[
     RefusalCode::ModelError,
     RefusalCode::Unsupported,
 ];
-const NEVER: &[RefusalCode] = &[RefusalCode::NotFound, RefusalCode::Unsupported];
 
 fn of<T: JsonSchema>() -> Option<BodySchema> {
     Some(|generator| generator.subschema_for::<T>())
@@ -101,28 +101,28 @@ fn workspaces() -> Vec<RouteRow> {
         row(
             "post",
             "/v1/workspaces/{workspace_id}/index/rebuild",
-            "Is refused: this host keeps no index, each search reads the files as they are.",
-            (None, None),
-            NEVER,
+            "Forgets the index and reads every file, in the background.",
+            (None, of::<IndexStatusBody>()),
+            UNKNOWN,
         ),
         row(
             "post",
             "/v1/workspaces/{workspace_id}/index/refresh",
-            "Is refused, for the same reason.",
-            (None, None),
-            NEVER,
+            "Compares every file and reads those that changed, in the background.",
+            (None, of::<IndexStatusBody>()),
+            UNKNOWN,
         ),
         row(
             "post",
             "/v1/workspaces/{workspace_id}/index/incremental",
-            "Is refused, for the same reason.",
-            (None, None),
-            NEVER,
+            "Takes in files that changed, in the background.",
+            (of::<FileChangesBody>(), of::<IndexStatusBody>()),
+            &[RefusalCode::NotFound, RefusalCode::PolicyViolation],
         ),
         row(
             "get",
             "/v1/workspaces/{workspace_id}/index/status",
-            "Says that there is no index.",
+            "Says how the index stands.",
             (None, of::<IndexStatusBody>()),
             UNKNOWN,
         ),

@@ -42,7 +42,8 @@ pub(super) fn view(
     lists: Arc<FileLists>,
 ) -> WorkspaceView {
     let root = |folder: Folder| Some(Root { name: folder.name, uri: folder.uri, path: folder.path? });
-    WorkspaceView { roots: folders.into_iter().filter_map(root).collect(), overlay, trusted, lists }
+    let roots = folders.into_iter().filter_map(root).collect();
+    WorkspaceView { roots, overlay, trusted, lists, ..WorkspaceView::default() }
 }
 
 /// No context, and why.

@@ -4,6 +4,7 @@
 
 mod generated;
 mod hostile;
+mod index;
 mod limits;
 mod policy;
 mod routes;

@@ -99,7 +99,7 @@ fn r002_12_only_folders_that_the_host_was_started_with_are_registered() {
 }
 
 #[test]
-fn r002_15_the_policy_is_merged_and_checked_and_an_index_that_is_not_there_is_not_built() {
+fn r002_15_the_policy_is_merged_and_checked() {
     let model = Model::start(Vec::new());
     let host = Host::of(&model);
     let policy = format!("/v1/workspaces/{}/policy", host.workspace_id());
@@ -129,11 +129,6 @@ fn r002_15_the_policy_is_merged_and_checked_and_an_index_that_is_not_there_is_no
         assert_eq!(put(change.clone()).0, status, "{change}");
     }
     assert_eq!(host.get(&policy), wanted, "a refused change changed something");
-    for step in ["rebuild", "refresh", "incremental"] {
-        let path = format!("/v1/workspaces/{}/index/{step}", host.workspace_id());
-        let (status, refused) = host.ask("post", &path, None);
-        assert_eq!((status, &refused["error"]["code"]), (501, &json!("UNSUPPORTED")));
-    }
 }
 
 #[test]

@@ -52,6 +52,8 @@ pub(crate) struct HostIndex {
     pub status: String,
     /// From 0 to 1.
     pub progress: Option<f64>,
+    /// Whether the host says that its searches find everything, however the index stands.
+    pub searches_are_complete: bool,
 }
 
 /// The items of a list, which may stand alone or under this name.
@@ -164,6 +166,7 @@ pub(crate) fn index(body: &Value) -> Option<HostIndex> {
     Some(HostIndex {
         status: text(map, &["index_status", "status"])?,
         progress: ["index_progress", "progress"].iter().find_map(|name| map.get(*name)?.as_f64()),
+        searches_are_complete: map.get("searches_are_complete").and_then(Value::as_bool) == Some(true),
     })
 }
 

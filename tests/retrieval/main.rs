@@ -1,0 +1,156 @@
+//! How well places are found in repositories that are not ours.
+//!
+//! The questions are here, the repositories are not: `scripts/retrieval.sh` fetches them, each at the commit that its questions
+//! name, and runs the measurement. Every second question is looked at only to say how good it is, never to make it better.
+
+mod questions;
+mod word_counting;
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use breadboard_ls::testing::host::index::{IndexTask, Indexes};
+use breadboard_ls::testing::host::ports::{Root, WorkspaceView};
+use breadboard_ls::testing::host::retrieval::{find_places, new_indexes};
+
+use questions::{Half, KnownPlace, Question, all};
+
+/// Where the repositories lie, each in a folder that has the name of its file of questions.
+const TREES: &str = "BREADBOARD_RETRIEVAL_TREES";
+
+/// Which half is measured: `tuned` or `unseen`.
+const HALF: &str = "BREADBOARD_RETRIEVAL_HALF";
+
+/// Places of one answer that count.
+const PLACES: usize = 5;
+
+/// What a way of searching reached.
+#[derive(Debug, Default)]
+struct Reached {
+    questions: f64,
+    found: f64,
+    first: f64,
+    reciprocal_ranks: f64,
+    files_found: f64,
+    reciprocal_file_ranks: f64,
+}
+
+impl Reached {
+    fn add(&mut self, found: &[FoundPlace], known: &[KnownPlace]) {
+        self.questions += 1.0;
+        if let Some(rank) = file_rank(found, known) {
+            self.files_found += 1.0;
+            self.reciprocal_file_ranks += 1.0 / (rank + 1) as f64;
+        }
+        if let Some(rank) = rank(found, known) {
+            self.found += 1.0;
+            self.first += f64::from(u8::from(rank == 0));
+            self.reciprocal_ranks += 1.0 / (rank + 1) as f64;
+        }
+    }
+
+    fn line(&self, name: &str) -> String {
+        format!(
+            "{name:<16} {:>3} questions  recall at {PLACES}: {:.3}  first: {:.3}  MRR: {:.3}  of files: {:.3}, {:.3}",
+            self.questions,
+            self.found / self.questions,
+            self.first / self.questions,
+            self.reciprocal_ranks / self.questions,
+            self.files_found / self.questions,
+            self.reciprocal_file_ranks / self.questions,
+        )
+    }
+}
+
+/// A place that was found: path, first and last line.
+type FoundPlace = (String, u64, u64);
+
+fn ask(tree: &Path, question: &str, indexes: Option<&Indexes>) -> Vec<FoundPlace> {
+    let root = Root { name: "tree".into(), uri: String::new(), path: tree.to_owned() };
+    let view = WorkspaceView { roots: vec![root], indexes: indexes.cloned(), ..WorkspaceView::default() };
+    let found = find_places(&view, question, PLACES, &AtomicBool::new(false), &mut |_, _| {})
+        .expect("a search that nobody cancelled");
+    found.places.into_iter().map(|place| (place.path, place.start_line, place.end_line)).collect()
+}
+
+fn rank(found: &[FoundPlace], known: &[KnownPlace]) -> Option<usize> {
+    let is_known = |(path, first, last): &FoundPlace| known.iter().any(|one| one.meets(path, *first, *last));
+    found.iter().take(PLACES).position(is_known)
+}
+
+/// The same where any line of the file will do, and each file counts once.
+fn file_rank(found: &[FoundPlace], known: &[KnownPlace]) -> Option<usize> {
+    let mut files: Vec<&str> = Vec::new();
+    for (path, ..) in found.iter().take(PLACES) {
+        if !files.contains(&path.as_str()) {
+            files.push(path);
+        }
+    }
+    files.iter().position(|path| known.iter().any(|one| one.path == *path))
+}
+
+#[test]
+fn there_are_twenty_questions_each_on_three_repositories_with_pinned_commits() {
+    let files = all();
+    assert_eq!(files.len(), 3);
+    for file in &files {
+        assert_eq!(file.questions.len(), 20, "{}", file.name);
+        assert_eq!(file.commit.len(), 40, "{}", file.name);
+        for half in [Half::Tuned, Half::Unseen] {
+            assert_eq!(file.questions.iter().filter(|question| question.half == half).count(), 10);
+        }
+    }
+}
+
+/// Prints what is reached. Nothing is measured where the repositories are not there.
+#[test]
+fn places_are_found_in_repositories_that_are_not_ours() {
+    let Ok(trees) = std::env::var(TREES) else { return };
+    let half = match std::env::var(HALF).as_deref() {
+        Ok("unseen") => Half::Unseen,
+        _ => Half::Tuned,
+    };
+    let (mut ours_of_all, mut plain_of_all) = (Reached::default(), Reached::default());
+    let indexes = new_indexes();
+    let mut same = 0;
+    for file in all() {
+        let tree = Path::new(&trees).join(&file.name);
+        assert!(tree.is_dir(), "{} is not there", tree.display());
+        indexes.want(&tree, IndexTask::Refresh);
+        while indexes.is_working() {
+            std::thread::yield_now();
+        }
+        let chunks = word_counting::Chunks::of(&tree);
+        let (mut ours, mut plain) = (Reached::default(), Reached::default());
+        for question in file.questions.iter().filter(|question| question.half == half) {
+            let found = ask(&tree, &question.text, None);
+            same += usize::from(ask(&tree, &question.text, Some(&indexes)) == found);
+            let counted = chunks.best(&question.text, PLACES);
+            for reached in [&mut ours, &mut ours_of_all] {
+                reached.add(&found, &question.places);
+            }
+            for reached in [&mut plain, &mut plain_of_all] {
+                reached.add(&counted, &question.places);
+            }
+            let at = rank(&found, &question.places);
+            if half == Half::Tuned && at != Some(0) {
+                tell(question, at, &found);
+            }
+        }
+        println!("{}\n{}", ours.line(&file.name), plain.line("  word counting"));
+    }
+    println!("{same} answers are the same with the index, place by place");
+    println!("{}\n{}", ours_of_all.line("all"), plain_of_all.line("  word counting"));
+    assert!(
+        ours_of_all.reciprocal_ranks > plain_of_all.reciprocal_ranks,
+        "counting words finds as much as the search does"
+    );
+}
+
+/// What is not first, for whoever makes the search better.
+fn tell(question: &Question, at: Option<usize>, found: &[FoundPlace]) {
+    println!("{at:?} {}\n    wanted {:?}", question.text, question.places);
+    for (path, first, last) in found {
+        println!("    {path}:{first}-{last}");
+    }
+}
