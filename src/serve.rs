@@ -301,7 +301,7 @@ fn open_engine(
         }
         EngineKind::Desktop => {
             let token = said(ENV_API_TOKEN).map(Secret);
-            let setup = DesktopSetup::read(&settings.engine, token, said(ENV_API_URL).as_deref())?;
+            let setup = DesktopSetup::read(settings, token, said(ENV_API_URL).as_deref())?;
             Ok(Box::new(DesktopEngine::new(reports, runtime, setup, || System.now_ms())))
         }
     }

@@ -23,6 +23,8 @@ mod knowledge;
 mod logs;
 mod origin_check;
 mod own_words;
+mod pair;
+mod pair_args;
 mod policy;
 mod proxy;
 mod render;
@@ -102,6 +104,7 @@ where
         Some(Command::Doctor(args)) => doctor::doctor(&args, knowledge()).into(),
         Some(Command::Agents(args)) => agents::agents(&args, knowledge()).into(),
         Some(Command::Policy(args)) => policy::policy(&args).into(),
+        Some(Command::Pair(args)) => pair::pair(&args).into(),
         Some(Command::Logs(args)) => logs::logs(&args, knowledge()).into(),
         Some(Command::Sessions(args)) => sessions::sessions(&args).into(),
         Some(Command::Completions(args)) => completions::completions(&args).into(),

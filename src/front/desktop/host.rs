@@ -14,6 +14,7 @@ use super::counts::Counts;
 use super::gate::Gate;
 use super::loop_client::LoopClient;
 use super::outbox::DeafOutbox;
+use super::pairing::PairingDesk;
 use crate::app::inbox::{EditorAbilities, Folder, Inbox, StartUp};
 use crate::protocol::Request;
 use crate::protocol::desktop::refusal::{DesktopRefusal, RefusalCode};
@@ -55,6 +56,7 @@ pub(super) struct HostedWorkspace {
 pub(crate) struct DesktopHost {
     pub(super) workspaces: Vec<Arc<HostedWorkspace>>,
     pub(super) gate: Gate,
+    pub(super) pairing: Arc<PairingDesk>,
     pub(super) counts: Arc<Counts>,
     pub(super) sockets: Arc<Semaphore>,
     pub(super) searches: Arc<Semaphore>,
@@ -75,12 +77,14 @@ impl DesktopHost {
     pub(crate) fn new(
         folders: Vec<HostedFolder>,
         gate: Gate,
+        pairing: Arc<PairingDesk>,
         stop: watch::Receiver<bool>,
     ) -> Result<Arc<Self>, String> {
         let open = |folder| HostedWorkspace::open(folder).map(Arc::new).map_err(|refusal| refusal.message);
         Ok(Arc::new(Self {
             workspaces: folders.into_iter().map(open).collect::<Result<_, _>>()?,
             gate,
+            pairing,
             counts: Arc::default(),
             sockets: Arc::new(Semaphore::new(SOCKETS)),
             searches: Arc::new(Semaphore::new(SEARCHES)),
