@@ -3,9 +3,10 @@
 //! Owns the start, the words on stderr, and the end: on TERM or INT the sockets are closed, the journals written, and the process
 //! is gone within five seconds. Decides nothing.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
@@ -15,8 +16,8 @@ use crate::app::inbox::{ENGINE_BOUND, Event, Inbox, Reply};
 use crate::cli::desktop_options::DesktopOptions;
 use crate::domain::policy::redact::Redactor;
 use crate::front::desktop::{
-    DesktopHost, Gate, HostToken, HostedFolder, ListenOptions, open_listener, read_or_make, restore_policies,
-    serve_until,
+    DesktopHost, Gate, HostToken, HostedFolder, ListenOptions, PairingDesk, open_listener, read_or_make,
+    restore_policies, serve_until,
 };
 use crate::host::index::Indexes;
 use crate::host::retrieval::new_indexes;
@@ -104,10 +105,17 @@ fn start(runtime: &Runtime, options: DesktopOptions, mut overrides: Overrides) -
     let hosted: Vec<HostedFolder> = hosted.collect();
     let (stop, stopped) = watch::channel(false);
     let gate = Gate::new(HostToken::of(&token), &options.names);
+    let pairing = Arc::new(PairingDesk::of(&token));
     drop(token);
-    let host = DesktopHost::new(hosted, &state_dir, gate, stopped.clone())?;
+    let host = {
+        let _entered = runtime.enter();
+        DesktopHost::new(hosted, &state_dir, gate, Arc::clone(&pairing), stopped.clone())?
+    };
     runtime.block_on(restore_policies(&host))?;
     announce(&opened.url, &token_file, &options, overrides.workspace_trusted == Some(true));
+    if options.pair || std::io::stderr().is_terminal() {
+        show_codes(pairing);
+    }
     runtime.block_on(async {
         let serving = tokio::spawn(serve_until(opened, host, stopped));
         told_to_end().await;
@@ -137,6 +145,23 @@ fn announce(url: &str, token_file: &Path, options: &DesktopOptions, trusted: boo
         say(
             "Every workspace is trusted: clients with the token may let the agent write files and run commands.",
         );
+    }
+}
+
+/// Shows a pairing code, and another whenever somebody presses Enter.
+fn show_codes(pairing: Arc<PairingDesk>) {
+    let show = move || {
+        say(&match pairing.open() {
+            Ok(code) => format!(
+                "Pairing code: {code} (once, for ten minutes). Type it where an editor asks for it; Enter shows another."
+            ),
+            Err(sentence) => sentence,
+        });
+    };
+    show();
+    if std::io::stdin().is_terminal() {
+        // It waits for a person, and is not waited for.
+        std::thread::spawn(move || std::io::stdin().lines().map_while(Result::ok).for_each(|_| show()));
     }
 }
 

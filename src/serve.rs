@@ -307,7 +307,7 @@ fn open_engine(
         EngineKind::Acp => Ok(Box::new(agents(settings, (reports, runtime), hide))),
         EngineKind::Desktop => {
             let token = said(ENV_API_TOKEN).map(Secret);
-            let setup = DesktopSetup::read(&settings.engine, token, said(ENV_API_URL).as_deref())?;
+            let setup = DesktopSetup::read(settings, token, said(ENV_API_URL).as_deref())?;
             Ok(Box::new(DesktopEngine::new(reports, runtime, setup, || System.now_ms())))
         }
     }

@@ -64,6 +64,7 @@ impl App {
         }
         self.settings = Settings::layered(start.options, &start.overrides);
         self.settings.secrets = start.secrets;
+        self.settings.editor_name = start.editor_name;
         self.batching = Batching { set: self.settings.delivery, in_force: self.settings.delivery };
         let mut folders = start.folders;
         super::on_editor::tell_apart(&mut folders);

@@ -2,7 +2,7 @@
 
 use super::deliver::Recording;
 use super::live::{LastWords, Writing};
-use super::ports::{EngineCursor, EngineReport, EngineTraits, LedgerRow, Settlement, StreamReport, TurnEnd};
+use super::ports::{EngineCursor, EngineReport, EngineTraits, LedgerRow, StreamReport, TurnEnd};
 use super::record::{Ask, Settler};
 use super::run::guarded;
 use super::state::{App, Session};
@@ -133,17 +133,14 @@ impl App {
     /// Does what an event means beside what is shown of it, once it is recorded.
     fn heed(&mut self, session_id: &str, traits: EngineTraits, news: LoopNews) {
         match news {
-            LoopNews::Answered(answer) if traits.settlement == Settlement::Event => {
+            // An engine that settles with our answer may tell of another client's.
+            LoopNews::Answered(answer) => {
                 self.confirmed(session_id, &answer.engine_request_id, answer.allowed);
             }
             LoopNews::Ends { cancelled } if traits.turn_end == TurnEnd::Event => {
                 self.run_ended(session_id, cancelled);
             }
-            LoopNews::Answered(_)
-            | LoopNews::Ends { .. }
-            | LoopNews::Begins { .. }
-            | LoopNews::Tool { .. }
-            | LoopNews::Nothing => {}
+            LoopNews::Ends { .. } | LoopNews::Begins { .. } | LoopNews::Tool { .. } | LoopNews::Nothing => {}
         }
     }
 

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use super::ports::PartMade;
+use super::ports::{HunkRuling, PartMade};
 use crate::domain::approval::{
     ChangeKind, FileOutcome, HunkPart, HunkState, Proposal, ProposedFile, ProposedHunk,
 };
@@ -31,7 +31,17 @@ pub(super) fn part_label(proposal: &Proposal) -> Option<String> {
 /// What an engine is told whose edit was decided in parts.
 pub(super) fn part_made(proposal: &Proposal) -> Option<PartMade> {
     let is_written = proposal.hunks().any(|hunk| hunk.state == HunkState::Applied);
-    note(proposal).map(|note| PartMade { note, is_written })
+    note(proposal).map(|note| PartMade { note, is_written, hunks: rulings(proposal) })
+}
+
+fn rulings(proposal: &Proposal) -> Vec<HunkRuling> {
+    let of = |file: &ProposedFile, hunk: &ProposedHunk| HunkRuling {
+        file_path: file.file_path.clone(),
+        id: hunk.id.clone(),
+        accepted: hunk.state == HunkState::Applied,
+        content: hunk.diff.split_once('\n').filter(|_| hunk.edited).map(|(_, lines)| lines.to_owned()),
+    };
+    proposal.files.iter().flat_map(|file| file.hunks.iter().map(move |hunk| of(file, hunk))).collect()
 }
 
 /// What stands in which file, and what does not. `None`: it heard a plain answer, and there is no more to say.

@@ -298,6 +298,19 @@ impl App {
         reply.answer(result);
     }
 
+    /// Whether the engine of a session makes the accepted part of an edit itself.
+    pub(super) fn takes_hunks(&self, session_id: &str) -> bool {
+        let engine = self.known(session_id).ok().map(|session| session.record.engine);
+        engine.and_then(|kind| self.engine_for(kind).ok()).is_some_and(|engine| engine.takes_hunks())
+    }
+
+    /// An edit of which a part was accepted, for an engine that makes that part itself.
+    pub(super) fn leave_to_engine(&mut self, mut write: PatchWrite) {
+        let files = write.ask.proposal.iter_mut().flat_map(|proposal| &mut proposal.files);
+        files.for_each(ProposedFile::was_left_to_engine);
+        self.patch_written(write);
+    }
+
     /// Whether the engine of a session is told with an answer what was made of its edit. An agent's protocol has no place for it.
     pub(super) fn hears_notes(&self, session_id: &str) -> bool {
         match self.traits_of(session_id).sessions {

@@ -73,6 +73,8 @@ pub(crate) enum Command {
     Schema(SchemaArgs),
     /// Serve workspaces to several clients at once, over HTTP and WebSocket (the desktop host).
     Engine(EngineArgs),
+    /// Get the token of a desktop host for the pairing code in its terminal, which is read from stdin.
+    Pair(super::pair_args::PairArgs),
     /// Serve the wire of an engine without the engine, to build and test a client against.
     Simulate(super::simulate_args::SimulateArgs),
     /// Stand over a program and end what it leaves running; the server starts it.
@@ -347,6 +349,9 @@ pub(crate) struct EngineArgs {
     /// A name by which clients reach this machine, beside its addresses and localhost; several times for several.
     #[arg(long, value_name = "NAME")]
     pub allow_host: Vec<String>,
+    /// Show a pairing code at the start, which is done in a terminal anyway.
+    #[arg(long)]
+    pub pair: bool,
     /// Settings of the server.
     #[command(flatten)]
     pub server: ServerArgs,
@@ -361,6 +366,7 @@ impl EngineArgs {
             token_file: self.token_file.clone(),
             tls: self.tls_cert.clone().zip(self.tls_key.clone()),
             names: self.allow_host.clone(),
+            pair: self.pair,
         }
     }
 }

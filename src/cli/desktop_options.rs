@@ -20,6 +20,8 @@ pub struct DesktopOptions {
     pub tls: Option<(PathBuf, PathBuf)>,
     /// Further names that the host answers to.
     pub names: Vec<String>,
+    /// Whether a pairing code is shown where nobody sits at a terminal, too.
+    pub pair: bool,
 }
 
 /// What the serving room gets from the command line.

@@ -25,6 +25,8 @@ mod mcp_args;
 mod mcp_check;
 mod origin_check;
 mod own_words;
+mod pair;
+mod pair_args;
 mod policy;
 mod proxy;
 mod render;
@@ -104,6 +106,7 @@ where
         Some(Command::Doctor(args)) => doctor::doctor(&args, knowledge()).into(),
         Some(Command::Agents(args)) => agents::agents(&args, knowledge()).into(),
         Some(Command::Policy(args)) => policy::policy(&args).into(),
+        Some(Command::Pair(args)) => pair::pair(&args).into(),
         Some(Command::Logs(args)) => logs::logs(&args, knowledge()).into(),
         Some(Command::Sessions(args)) => sessions::sessions(&args).into(),
         Some(Command::Completions(args)) => completions::completions(&args).into(),

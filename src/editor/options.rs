@@ -26,6 +26,7 @@ pub fn read_start_up(params: &Value, overrides: Overrides) -> (StartUp, Vec<Stri
         folders: read_folders(params),
         encoding: read_encoding(params),
         editor: read_abilities(params),
+        editor_name: params.pointer("/clientInfo/name").and_then(Value::as_str).map(str::to_owned),
         trace: params.get("trace").and_then(read_trace).unwrap_or_default(),
         secrets: SecretValues::of_options(params.get("initializationOptions").unwrap_or(&Value::Null)),
     };

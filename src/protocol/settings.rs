@@ -304,6 +304,8 @@ pub struct Settings {
     pub commands: CommandBounds,
     /// Values of the options that are hidden as tokens are.
     pub secrets: SecretValues,
+    /// What the editor calls itself, for engines that tell their clients of one another.
+    pub editor_name: Option<String>,
 }
 
 /// A gibibyte holds some million events; a disk that cannot spare it is full anyway.
@@ -404,6 +406,7 @@ impl Settings {
                 (seconds > 0).then(|| seconds.saturating_mul(1_000))
             },
             secrets: SecretValues::default(),
+            editor_name: None,
         }
     }
 }

@@ -36,6 +36,7 @@ const ALL = [
   "killed",
   "keyboard",
   "accessibility",
+  "pairing",
   "former_engine",
   "gap",
   "reading",

@@ -18,12 +18,13 @@ import { Credentials } from "./host/credentials";
 import { DIFF_SCHEME, DiffDocuments, showDiff } from "./host/diffs";
 import { EditorNatives } from "./host/editor_natives";
 import { showMcpServers } from "./host/mcp_servers";
+import { pairWithHost } from "./host/pairing";
 import { Remembered } from "./host/remembered";
 import { ReviewDesk } from "./host/review_desk";
 import { ReviewEditors } from "./host/review_editors";
 import { ServerConnection } from "./host/server_connection";
 import { chosenBefore, openSetup } from "./host/setup_editor";
-import { readNotify } from "./host/settings";
+import { readNotify, readUserSettings } from "./host/settings";
 import { Sidebar, VIEW_ID } from "./host/sidebar";
 import { StatusBar } from "./host/status_bar";
 import { TURN_SCHEME, TurnDiffs } from "./host/turn_diffs";
@@ -331,6 +332,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       { label: "$(shield) Choose what is done without asking", command: "breadboard.approvals" },
       { label: "$(plug) MCP servers", command: "breadboard.mcpServers" },
       { label: "$(settings-gear) Settings", command: "breadboard.openSettings" },
+      { label: "$(plug) Pair with a host", command: "breadboard.pairWithHost" },
       { label: "$(key) Set engine token", command: "breadboard.setEngineToken" },
       { label: "$(key) Set model token", command: "breadboard.setModelToken" },
       {
@@ -363,6 +365,19 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     if (picked !== undefined) await reviews.show(picked.review.sessionId, picked.review.patch.patchId);
   }
 
+  async function pair(): Promise<void> {
+    const configuration = vscode.workspace.getConfiguration("breadboard");
+    const said = await pairWithHost({
+      engine: () => readUserSettings(configuration).engine,
+      ask: async (question) => vscode.window.showInputBox({ ...question, ignoreFocusOut: true }),
+      program: () => server.program(),
+      keep: (token, place) => credentials.keep("engine", token, place),
+      choose: async (engine) => configuration.update("engine", engine, vscode.ConfigurationTarget.Global),
+      handOver: (token) => server.sendToken("engine", token),
+    });
+    if (said !== undefined) void vscode.window.showInformationMessage(plainly(said));
+  }
+
   const commands: Record<string, (...args: unknown[]) => unknown> = {
     "breadboard.open": () => sidebar.ask("page.focus"),
     "breadboard.newSession": () => sidebar.ask("page.newSession"),
@@ -385,6 +400,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     "breadboard.mcpServers": () => showMcpServers(ask),
     "breadboard.menu": menu,
     "breadboard.diffWithHead": diffWithHead,
+    "breadboard.pairWithHost": pair,
     "breadboard.setEngineToken": () => askForToken("engine", server),
     "breadboard.setModelToken": () => askForToken("model", server),
     "breadboard.clearEngineToken": () => told(credentials.clear("engine", server.sendToken), "The token is forgotten."),

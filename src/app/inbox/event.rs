@@ -249,6 +249,8 @@ pub struct StartUp {
     pub encoding: PositionEncoding,
     /// What the editor can do.
     pub editor: EditorAbilities,
+    /// What the editor calls itself.
+    pub editor_name: Option<String>,
     /// `initialize.trace`.
     pub trace: TraceLevel,
     /// Secrets that stand in the options, by the rule of `domain::policy::settings_secrets`.

@@ -74,8 +74,10 @@ impl App {
                 true => WriteStep::Compare { digest: params.digest },
                 false => WriteStep::Write,
             };
+            let by_engine = !compares && self.takes_hunks(&session_id);
             let (ask, way) = (Box::new(ask), HunkWay::In);
-            return self.write_next(PatchWrite { client, session_id, ask, way, step, left, reply });
+            let write = PatchWrite { client, session_id, ask, way, step, left, reply };
+            return if by_engine { self.leave_to_engine(write) } else { self.write_next(write) };
         }
         self.keep_decision(&session_id, ask.clone());
         if decided {

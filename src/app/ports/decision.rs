@@ -46,6 +46,21 @@ pub struct PartMade {
     pub note: String,
     /// Whether anything was written; else no file was as it had to be.
     pub is_written: bool,
+    /// What was decided on each change, for an engine that makes the accepted ones itself.
+    pub hunks: Vec<HunkRuling>,
+}
+
+/// What was decided on one change of an edit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HunkRuling {
+    /// Its file.
+    pub file_path: String,
+    /// Its id, which is made of what it changes.
+    pub id: String,
+    /// Whether it may be made.
+    pub accepted: bool,
+    /// Its lines, where the user changed them first.
+    pub content: Option<String>,
 }
 
 /// What a decision means.

@@ -231,6 +231,10 @@ pub trait Engine: Send {
     fn capabilities(&self) -> Vec<String>;
     /// How it works.
     fn traits(&self) -> EngineTraits;
+    /// Whether it takes what was decided on each change of an edit, and makes the accepted ones itself.
+    fn takes_hunks(&self) -> bool {
+        false
+    }
     /// Takes a call; never blocks.
     fn call(&self, call: EngineCall);
 }

@@ -309,7 +309,11 @@ impl ViewState {
                 self.begin_turn(event, changes);
                 self.enter_step(event, changes);
                 changes.push(prompts::others(event, words));
-                self.marks.others_begins(event, changes);
+                match self.dialect.turn_numbers(Origin::Engine) {
+                    TurnNumbers::Steps => self.marks.others_begins(event, changes),
+                    // It takes one prompt at a time, and tells of each.
+                    TurnNumbers::Turns => self.marks.anothers_before_ours(event, changes),
+                }
             }
             (Echo::Other, None) => changes.push(Change::put(Lane::Debug, debug_lane::raw(event))),
         }

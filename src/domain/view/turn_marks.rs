@@ -156,6 +156,15 @@ impl TurnMarks {
         }
     }
 
+    /// The engine begins another client's prompt, and so has not begun one of ours that it has.
+    pub(super) fn anothers_before_ours(&mut self, event: &SessionEvent, changes: &mut Vec<Change>) {
+        if let Some(ours) = self.current.as_mut().filter(|turn| turn.ours && turn.phase == MarkPhase::Running)
+        {
+            ours.phase = MarkPhase::Sent;
+        }
+        self.others_begins(event, changes);
+    }
+
     /// The engine begins another client's prompt.
     pub(super) fn others_begins(&mut self, event: &SessionEvent, changes: &mut Vec<Change>) {
         if let Some(mut turn) = self.current.take_if(|turn| turn.may_be_anothers()) {

@@ -9,6 +9,7 @@ mod commands;
 mod link;
 mod models;
 mod order;
+mod pair;
 mod reach;
 mod run_here;
 mod sessions;
@@ -25,6 +26,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use self::client::HostClient;
 use self::link::HostLinks;
 use self::order::LinkOrder;
+pub(crate) use self::pair::pair;
 use self::trouble::HostTrouble;
 use crate::app::inbox::{Folder, Reply};
 use crate::app::ports::{
@@ -33,15 +35,20 @@ use crate::app::ports::{
 };
 use crate::domain::approval::RuleHolder;
 use crate::domain::coded_error::{CodedError, ErrorCode};
+use crate::domain::dialect::desktop::place::HostPlace;
 use crate::http::{BaseUrl, NoBaseUrl};
 use crate::protocol::request::CredentialScope;
-use crate::protocol::settings::{EngineKind, EngineSetting, ModelSetting};
+use crate::protocol::settings::{EngineKind, ModelSetting, Settings};
+use crate::protocol::version::SERVER_NAME;
 
 /// Where a host is that nobody named: on this machine, at the port of the protocol (R002-05).
 pub(crate) const DEFAULT_URL: &str = "http://127.0.0.1:3199";
 
 /// Calls under way at the same time; each holds a socket. One more is refused as overloaded.
 const CALLS: usize = 32;
+
+/// Characters of an editor's name.
+const NAME: usize = 80;
 
 /// Sessions whose workspace is remembered; a list names no more.
 const PLACES: usize = 4_096;
@@ -51,16 +58,18 @@ pub(crate) struct DesktopSetup {
     base_url: BaseUrl,
     ca_file: Option<PathBuf>,
     token: Option<Secret>,
+    name: String,
 }
 
 impl DesktopSetup {
     /// Reads the settings. `token` was given for `token_place`, the URL of the environment, or for whatever is chosen where there is
     /// none; it goes nowhere else.
     pub(crate) fn read(
-        setting: &EngineSetting,
+        settings: &Settings,
         token: Option<Secret>,
         token_place: Option<&str>,
     ) -> Result<Self, CodedError> {
+        let setting = &settings.engine;
         let url = setting.url.as_deref().filter(|url| !url.trim().is_empty()).unwrap_or(DEFAULT_URL);
         // Not repeated: it may hold a password.
         let base_url = BaseUrl::parse(url).map_err(|NoBaseUrl| {
@@ -77,6 +86,7 @@ impl DesktopSetup {
             base_url,
             ca_file: setting.ca_file.as_ref().filter(|path| !path.trim().is_empty()).map(PathBuf::from),
             token: token.filter(|_| !elsewhere),
+            name: own_name(settings.editor_name.as_deref()),
         })
     }
 }
@@ -93,6 +103,8 @@ struct DesktopParts {
     runtime: Handle,
     client: HostClient,
     links: HostLinks,
+    /// By which the host's other clients know this one.
+    name: String,
     now_ms: Box<dyn Fn() -> i64 + Send + Sync>,
     calls: Arc<Semaphore>,
     state: Mutex<DesktopState>,
@@ -106,6 +118,8 @@ struct DesktopState {
     places: HashMap<String, (PathBuf, String)>,
     /// Sessions that were made here and have no link yet.
     made: BTreeSet<String>,
+    /// The host said that it takes what was decided on each change of an edit.
+    takes_hunks: bool,
     /// What the host was told last.
     model: Option<ModelSetting>,
 }
@@ -119,11 +133,12 @@ impl DesktopEngine {
         setup: DesktopSetup,
         now_ms: impl Fn() -> i64 + Send + Sync + 'static,
     ) -> Self {
-        let DesktopSetup { base_url, ca_file, token } = setup;
+        let DesktopSetup { base_url, ca_file, token, name } = setup;
         let parts = Arc::new(DesktopParts {
             reports,
             client: HostClient::new(base_url, token, ca_file),
             links: HostLinks::default(),
+            name,
             now_ms: Box::new(now_ms),
             calls: Arc::new(Semaphore::new(CALLS)),
             state: Mutex::default(),
@@ -147,13 +162,17 @@ impl Engine for DesktopEngine {
     fn traits(&self) -> EngineTraits {
         EngineTraits {
             sessions: SessionHome::Engine,
-            // The protocol has no cursor; ours counts the messages that the journal has.
+            // The protocol has no cursor; ours counts the messages that the journal has, and names the host's place where it has one.
             resume: StreamResume::Cursor,
             turn_end: TurnEnd::Report,
             settlement: Settlement::Answer,
             rules: RuleHolder::Server,
             needs_trust: true,
         }
+    }
+
+    fn takes_hunks(&self) -> bool {
+        self.parts.state().takes_hunks
     }
 
     fn call(&self, call: EngineCall) {
@@ -201,8 +220,9 @@ impl Engine for DesktopEngine {
                 });
             }
             EngineCall::Stream(StreamCall::Attach { session_id, cursor, open_turn }) => {
+                let place = cursor.as_ref().and_then(|cursor| HostPlace::of_token(&cursor.id));
                 let heard = cursor.map(|cursor| cursor.seq).unwrap_or_default();
-                parts.order(&session_id, LinkOrder::Attach { heard, open_turn });
+                parts.order(&session_id, LinkOrder::Attach { heard, place, open_turn });
             }
             EngineCall::Stream(call) => call.refuse(CodedError::new(
                 ErrorCode::Unsupported,
@@ -300,6 +320,13 @@ impl DesktopParts {
         self.links.forget(session_id);
         self.state().places.remove(session_id);
     }
+}
+
+/// The name of the editor, since that is what a person sees of us; ours without.
+fn own_name(editor: Option<&str>) -> String {
+    let plain: String =
+        editor.unwrap_or_default().chars().filter(|letter| !letter.is_control()).take(NAME).collect();
+    if plain.trim().is_empty() { SERVER_NAME.to_owned() } else { plain }
 }
 
 fn busy() -> CodedError {

@@ -3,6 +3,7 @@
 //! Owns the words alone.
 
 use crate::app::ports::EngineDecision;
+use crate::domain::dialect::desktop::place::HostPlace;
 
 /// What a session's task is told.
 #[derive(Debug)]
@@ -11,6 +12,8 @@ pub(super) enum LinkOrder {
     Attach {
         /// Messages that are in the journal.
         heard: u64,
+        /// The place in the host's journal up to which they are, where the host numbers.
+        place: Option<HostPlace>,
         /// Number of the turn that is open there.
         open_turn: Option<u64>,
     },
@@ -22,6 +25,8 @@ pub(super) enum LinkOrder {
         turn: u64,
         /// The message.
         text: String,
+        /// Our id of the prompt, which a host may repeat.
+        message_id: String,
     },
     /// A turn did not begin: nothing of it is waited for.
     NotBegun(u64),

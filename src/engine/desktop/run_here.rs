@@ -18,7 +18,7 @@ use crate::app::ports::{
 use crate::domain::approval::{BaseFile, FileEdit, HunkWay, Proposal, ProposedFile, Subject};
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::desktop::hear::{AskedCommand, HostHello, HostQuestion};
-use crate::domain::dialect::desktop::say::{self, CommandEnd, PatchResult};
+use crate::domain::dialect::desktop::say::{self, CommandEnd, HunkAnswer, PatchResult};
 use crate::domain::dialect::{Dialect, normalize};
 use crate::domain::event::EngineEvent;
 use crate::domain::remedy::Remedy;
@@ -61,7 +61,16 @@ impl HostAsk {
 }
 
 /// What the host hears of an answer, in order.
-pub(super) fn answers(id: &str, ask: &HostAsk, decision: &EngineDecision) -> Vec<String> {
+pub(super) fn answers(id: &str, ask: &HostAsk, decision: &EngineDecision, hello: &HostHello) -> Vec<String> {
+    if let Some(part) = decision.part.as_ref().filter(|part| hello.takes_hunks() && part.is_written) {
+        let hunks = part.hunks.iter().map(|hunk| HunkAnswer {
+            id: &hunk.id,
+            accepted: hunk.accepted,
+            content: hunk.content.as_deref(),
+        });
+        let first = part.hunks.first().map(|hunk| hunk.file_path.as_str()).unwrap_or_default();
+        return vec![say::hunk_approval(id, first, &hunks.collect::<Vec<_>>())];
+    }
     let note = decision.part.as_ref().map(|part| part.note.as_str());
     match ask {
         HostAsk::Command(_) | HostAsk::Tool => vec![say::approval(id, decision.allows(), None, note)],
@@ -74,7 +83,7 @@ pub(super) fn answers(id: &str, ask: &HostAsk, decision: &EngineDecision) -> Vec
                 .collect();
             let only = if let [only] = paths.as_slice() { Some(*only) } else { None };
             let mut texts = vec![say::approval(id, decision.allows(), only, note)];
-            if let Some(note) = note {
+            if let Some(note) = note.filter(|_| !hello.applies()) {
                 let part = PatchResult::Failed("partial", note.to_owned());
                 texts.extend(paths.iter().map(|path| say::patch_result(patch_id, path, &part)));
             }
@@ -284,7 +293,7 @@ fn with_variables(command: &str, variables: &[(String, String)]) -> Result<Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::ports::{PartMade, Ruling};
+    use crate::app::ports::{HunkRuling, PartMade, Ruling};
     use crate::domain::dialect::desktop::decode::decode;
     use crate::domain::dialect::desktop::hear::HostNews;
     use serde_json::json;
@@ -306,10 +315,23 @@ mod tests {
         let event = decode(&message.to_string());
         let HostNews::Asked(question) = HostNews::of(&event) else { panic!("no question") };
         let (id, ask) = HostAsk::of(&event, &question).unwrap();
-        let part = PartMade { note: "Half of it.".to_owned(), is_written: true };
+        let hunk =
+            HunkRuling { file_path: "a.txt".to_owned(), id: "h1".to_owned(), accepted: true, content: None };
+        let part = PartMade { note: "Half of it.".to_owned(), is_written: true, hunks: vec![hunk] };
         let decision = EngineDecision { part: Some(part), ..EngineDecision::from(Ruling::Deny) };
-        let said: Vec<Value> =
-            answers(&id, &ask, &decision).iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+        let told = |hello: &HostHello| -> Vec<Value> {
+            let said = answers(&id, &ask, &decision, hello);
+            said.iter().map(|text| serde_json::from_str(text).unwrap()).collect()
+        };
+        let said = told(&HostHello::default());
+        let takes = HostHello { capabilities: vec!["hunk_decisions".to_owned()] };
+        assert_eq!(
+            told(&takes),
+            [
+                json!({ "type": "client.approval_response", "request_id": "r1", "approved": true, "scope": "hunk",
+                "file_path": "a.txt", "hunks": [{ "id": "h1", "accepted": true }] })
+            ]
+        );
         assert_eq!(
             said,
             [

@@ -28,6 +28,7 @@ pub(super) fn start(
     let parts = Arc::clone(parts);
     let runtime = parts.runtime.clone();
     let placed = parts.links.order(&parts, &session_id, LinkOrder::Begin(turn));
+    let message_id = prompt.message_id.clone();
     runtime.spawn(async move {
         if let Some(looked_at) = looked_at {
             // A look that was given up is one that nobody waits for.
@@ -38,10 +39,14 @@ pub(super) fn start(
             Err(_) => Err("Too much waits in this session; wait a moment and send the prompt again.".into()),
         };
         let failure = match made {
-            Ok(text) => match parts.links.order(&parts, &session_id, LinkOrder::Prompt { turn, text }) {
-                Ok(()) => return,
-                Err(_) => "Too much waits in this session; wait a moment and send the prompt again.".into(),
-            },
+            Ok(text) => {
+                match parts.links.order(&parts, &session_id, LinkOrder::Prompt { turn, text, message_id }) {
+                    Ok(()) => return,
+                    Err(_) => {
+                        "Too much waits in this session; wait a moment and send the prompt again.".into()
+                    }
+                }
+            }
             Err(failure) => failure,
         };
         // Its link may be full, and then it has no prompt to send either.

@@ -30,6 +30,12 @@ impl Gate {
 
     /// Whether a request with these headers may go on.
     pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), DesktopRefusal> {
+        self.check_caller(headers)?;
+        self.check_token(headers)
+    }
+
+    /// The same before anybody has the token.
+    pub(super) fn check_caller(&self, headers: &HeaderMap) -> Result<(), DesktopRefusal> {
         if headers.contains_key(header::ORIGIN) {
             return Err(DesktopRefusal::new(
                 RefusalCode::ForbiddenOrigin,
@@ -50,6 +56,10 @@ impl Gate {
                 "Too many requests came; wait a second and ask again.",
             ));
         }
+        Ok(())
+    }
+
+    fn check_token(&self, headers: &HeaderMap) -> Result<(), DesktopRefusal> {
         match bearer(headers) {
             Some(given) if self.token.is(given) => Ok(()),
             Some(_) => Err(DesktopRefusal::new(

@@ -17,6 +17,7 @@ use super::counts::Counts;
 use super::gate::Gate;
 use super::loop_client::LoopClient;
 use super::outbox::DeafOutbox;
+use super::pairing::PairingDesk;
 use super::policy_file::KeptPolicy;
 use crate::app::inbox::{EditorAbilities, Folder, Inbox, StartUp};
 use crate::host::index::{IndexTask, Indexes};
@@ -67,6 +68,7 @@ pub(super) struct HostedWorkspace {
 pub(crate) struct DesktopHost {
     pub(super) workspaces: Vec<Arc<HostedWorkspace>>,
     pub(super) gate: Gate,
+    pub(super) pairing: Arc<PairingDesk>,
     pub(super) counts: Arc<Counts>,
     pub(super) sockets: Arc<Semaphore>,
     pub(super) searches: Arc<Semaphore>,
@@ -89,6 +91,7 @@ impl DesktopHost {
         folders: Vec<HostedFolder>,
         state_dir: &Path,
         gate: Gate,
+        pairing: Arc<PairingDesk>,
         stop: watch::Receiver<bool>,
     ) -> Result<Arc<Self>, String> {
         let open = |folder| {
@@ -98,6 +101,7 @@ impl DesktopHost {
         Ok(Arc::new(Self {
             workspaces,
             gate,
+            pairing,
             counts: Arc::default(),
             sockets: Arc::new(Semaphore::new(SOCKETS)),
             searches: Arc::new(Semaphore::new(SEARCHES)),

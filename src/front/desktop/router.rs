@@ -17,7 +17,7 @@ use super::answer::{BODY_BYTES, OkBody, Placed, RouteRefusal};
 use super::counts::count;
 use super::host::{DesktopHost, SOCKETS};
 use super::socket::{FRAME_BYTES, serve};
-use super::{index_routes, model_routes, policy, session_routes, workspace_routes};
+use super::{index_routes, model_routes, pair_route, policy, session_routes, workspace_routes};
 use crate::protocol::desktop::openapi;
 use crate::protocol::desktop::refusal::{DesktopRefusal, RefusalCode};
 
@@ -40,6 +40,7 @@ pub(super) fn router(host: Arc<DesktopHost>) -> Router {
         .route("/v1/sessions/{session_id}/messages", get(session_routes::messages))
         .route("/v1/sessions/{session_id}/stream", get(stream));
     let others = Router::new()
+        .route(pair_route::PATH, post(pair_route::pair))
         .route("/v1/models", get(model_routes::list))
         .route("/v1/models/current", get(model_routes::current).put(model_routes::choose))
         .route("/v1/openapi.json", get(|| async { OkBody(openapi::document()) }))
@@ -57,7 +58,11 @@ pub(super) fn router(host: Arc<DesktopHost>) -> Router {
 /// Before everything else, and for everything.
 async fn pass_gate(State(host): State<Arc<DesktopHost>>, request: Request, next: Next) -> Response {
     count(&host.counts.requests);
-    if let Err(refusal) = host.gate.check(request.headers()) {
+    let passed = match request.uri().path() == pair_route::PATH {
+        true => host.gate.check_caller(request.headers()),
+        false => host.gate.check(request.headers()),
+    };
+    if let Err(refusal) = passed {
         if refusal.code == RefusalCode::Unauthorized {
             count(&host.counts.unauthorized);
         }

@@ -19,6 +19,7 @@ use super::loop_client::LoopClient;
 use super::model_routes::named;
 use super::outbox::SocketOutbox;
 use super::rate::RateLimit;
+use super::replay::{ClientHas, HearingFrom};
 use super::translate::TokenPieces;
 use super::writer::{Ahead, Begun, GOING_AWAY, SocketWriter, refused};
 use crate::app::inbox::EditorAbilities;
@@ -26,11 +27,9 @@ use crate::domain::dialect::desktop::message::{ModelInfo, ServerInfo};
 use crate::protocol::Request;
 use crate::protocol::desktop::PROTOCOL_VERSION;
 use crate::protocol::desktop::client_message::{ClientInfo, ClientMessage};
-use crate::protocol::desktop::host_message::{HostMessage, NamedClient, SessionCursor};
+use crate::protocol::desktop::host_message::{HostMessage, NamedClient};
 use crate::protocol::desktop::refusal::{DesktopRefusal, RefusalCode};
-use crate::protocol::request::{
-    InitParams, InitResult, LastSeen, SelectSessionResult, SessionParams, Subscribe,
-};
+use crate::protocol::request::{InitParams, InitResult, SelectSessionResult, SessionParams, Subscribe};
 use crate::protocol::version::SERVER_VERSION;
 
 /// Bytes of one message of a client: a prompt with its context fits several times.
@@ -191,7 +190,13 @@ impl SocketReader {
         let known: InitResult = self.workspace.ask(Request::Init(init)).await?;
         let (provider, model_name) = named(&known.engine);
         let kind = known.engine.kind.as_str().to_owned();
-        let mut capabilities = vec!["multi_file_edit", "host_applies_patches", "host_runs_commands"];
+        let mut capabilities = vec![
+            "multi_file_edit",
+            "host_applies_patches",
+            "host_runs_commands",
+            "session_replay",
+            "hunk_decisions",
+        ];
         if known.engine.kind == crate::protocol::settings::EngineKind::Embedded {
             capabilities.insert(0, "agentic_rag");
         }
@@ -234,8 +239,9 @@ impl SocketReader {
                 Ok(None)
             }
             (Some(link), message) => hear(link, message).await,
-            (None, ClientMessage::Hello { client_info, protocol_version, last_seen }) => {
-                self.attach(client_info, protocol_version, last_seen).await.map(|()| None)
+            (None, ClientMessage::Hello { client_info, protocol_version, last_seen, replay }) => {
+                let has = ClientHas { last_seen, replay };
+                self.attach(client_info, protocol_version, has).await.map(|()| None)
             }
             (None, ClientMessage::Ping {}) => Ok(Some(HostMessage::Pong { timestamp: super::hear::now() })),
             (None, _) => Err(DesktopRefusal::new(
@@ -250,7 +256,7 @@ impl SocketReader {
         &mut self,
         info: ClientInfo,
         version: Option<String>,
-        last_seen: Option<SessionCursor>,
+        has: ClientHas,
     ) -> Result<(), DesktopRefusal> {
         let major = |version: &str| version.split('.').next().map(str::to_owned);
         if version.as_deref().is_some_and(|version| major(version) != major(PROTOCOL_VERSION)) {
@@ -270,18 +276,7 @@ impl SocketReader {
         let abilities = EditorAbilities { context_provide: true, ..EditorAbilities::default() };
         let start = self.workspace.start_up(abilities);
         let client = LoopClient::connect(inbox, id, outbox.clone(), start)?;
-        let asked = last_seen.is_some();
-        let hears =
-            Subscribe { events: Some(true), view: Some(true), tabs: Some(false), max_latency_ms: None };
-        let init = InitParams {
-            subscribe: Some(hears),
-            last_seen: last_seen.map(|seen| LastSeen {
-                epochs: [(self.session_id.clone(), seen.epoch.clone())].into(),
-                epoch: seen.epoch,
-                sessions: Some([(self.session_id.clone(), seen.seq)].into()),
-            }),
-        };
-        let mut known: InitResult = client.ask(Request::Init(init)).await?;
+        let (known, resume) = has.tell(&client, &self.session_id).await?;
         let session = SessionParams { session_id: self.session_id.clone() };
         let selected: SelectSessionResult = client.ask(Request::SelectSession(session)).await?;
         let named = NamedClient { name, version };
@@ -289,10 +284,13 @@ impl SocketReader {
             SessionLink::new(Arc::clone(&self.workspace), self.session_id.clone(), (id, client), named);
         let link = Arc::new(link);
         self.link = Some(Arc::clone(&link));
-        let resume = known.resume.remove(&self.session_id).filter(|_| asked);
+        let summary = known.sessions.iter().find(|session| session.session_id == self.session_id);
+        let dialect = summary.and_then(|session| session.engine).unwrap_or(known.engine.kind).dialect();
+        let has_places = has.replay;
+        let beginning = HearingFrom::of(&has, resume, dialect, &selected.view);
         let alone = info.capabilities.iter().any(|word| word == PIECES);
         let pieces = if alone { TokenPieces::Alone } else { TokenPieces::WithAllSoFar };
-        let begun = Begun { link, outbox, selected, resume, pieces };
+        let begun = Begun { link, outbox, selected, beginning, has_places, pieces };
         // Without a writer the next message ends the reader.
         let _ = self.ahead.send(Ahead::Begin(Box::new(begun))).await;
         Ok(())

@@ -44,6 +44,8 @@ pub(super) enum ClientNews {
     Settled(String, PermissionStatus),
     /// How the session stands has changed.
     State,
+    /// With what came before this, everything up to this event was told.
+    UpTo(u64),
 }
 
 /// How the text of an answer is told.
@@ -111,11 +113,11 @@ impl Translator {
 
     /// `bb/view`.
     pub(super) fn view(&mut self, params: ViewParams) -> Vec<ClientNews> {
-        if let Some(view) = &params.snapshot {
-            return self.show(view, SnapshotReason::Behind);
-        }
         if params.to_seq <= self.cursor.seq {
             return Vec::new();
+        }
+        if let Some(view) = &params.snapshot {
+            return self.show(view, SnapshotReason::Behind);
         }
         self.cursor.seq = params.to_seq;
         let mut told = Vec::new();
@@ -145,7 +147,8 @@ impl Translator {
 
     /// `bb/events`: only what no view holds.
     pub(super) fn events(&self, params: &EventsParams) -> Vec<ClientNews> {
-        let statuses = params.events.iter().filter(|event| event.class == EventClass::RetrievalStatus);
+        let news = params.events.iter().filter(|event| event.seq > self.cursor.seq);
+        let statuses = news.filter(|event| event.class == EventClass::RetrievalStatus);
         statuses
             .filter_map(|event| {
                 let mut message = Map::clone(&event.payload);

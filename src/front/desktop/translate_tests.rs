@@ -37,7 +37,7 @@ fn messages(told: Vec<ClientNews>) -> Vec<Value> {
     told.into_iter()
         .filter_map(|told| match told {
             ClientNews::Message(message) => Some(serde_json::to_value(*message).unwrap()),
-            ClientNews::Ask(_) | ClientNews::Settled(..) | ClientNews::State => None,
+            ClientNews::Ask(_) | ClientNews::Settled(..) | ClientNews::State | ClientNews::UpTo(_) => None,
         })
         .collect()
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use futures::SinkExt;
 use futures::stream::SplitSink;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
@@ -22,12 +22,18 @@ use super::host::ended;
 use super::link::SessionLink;
 use super::outbox::SocketOutbox;
 use super::proposal;
+use super::replay::{EventReplay, HearingFrom, lost};
 use super::translate::{ClientNews, TokenPieces, Translator};
 use crate::app::inbox::EditorEvent;
+use crate::domain::approval::Permission;
+use crate::domain::dialect::Dialect;
 use crate::domain::fact::NoticeLevel;
+use crate::domain::view::View;
 use crate::protocol::Request;
 use crate::protocol::context::CONTEXT_PROVIDE;
-use crate::protocol::desktop::host_message::{HostMessage, HostedState, SnapshotReason};
+use crate::protocol::desktop::host_message::{
+    HostMessage, HostedState, MessagePlace, PlacedMessage, SessionCursor, SnapshotReason,
+};
 use crate::protocol::desktop::refusal::DesktopRefusal;
 use crate::protocol::patch::{PatchListParams, PatchListResult};
 use crate::protocol::permission::{PermissionListParams, PermissionListResult};
@@ -66,7 +72,9 @@ pub(super) struct Begun {
     pub(super) link: Arc<SessionLink>,
     pub(super) outbox: Arc<SocketOutbox>,
     pub(super) selected: SelectSessionResult,
-    pub(super) resume: Option<Resume>,
+    pub(super) beginning: HearingFrom,
+    /// Each message of the transcript says where it stands.
+    pub(super) has_places: bool,
     pub(super) pieces: TokenPieces,
 }
 
@@ -110,6 +118,7 @@ struct HeardSession {
     outbox: Arc<SocketOutbox>,
     translator: Translator,
     resume: Option<Resume>,
+    has_places: bool,
     /// When a piece that waits is told as it is.
     quiet_at: Option<Instant>,
 }
@@ -159,19 +168,67 @@ impl SocketWriter {
     }
 
     async fn begin(&mut self, begun: Begun) -> SocketWritten {
-        let Begun { link, outbox, selected, resume, pieces } = begun;
-        let (mut translator, told) = Translator::begin(&selected.view, pieces);
+        let Begun { link, outbox, selected, beginning, has_places, pieces } = begun;
+        let (mut translator, page) = Translator::begin(&selected.view, pieces);
         let wanted = PermissionListParams { session_id: Some(link.session_id.clone()), tab_id: None };
         // What waits may stand on an older page of the transcript.
         let listed: Option<PermissionListResult> = link.ask(Request::PermissionList(wanted)).await.ok();
         let pending = listed.map(|listed| listed.pending).unwrap_or_default();
         pending.iter().for_each(|pending| translator.waits(&pending.permission));
-        self.hearing = Some(HeardSession { link, outbox, translator, resume, quiet_at: None });
-        self.pass_on(told).await?;
+        let hearing = HeardSession { link, outbox, translator, resume: None, has_places, quiet_at: None };
+        self.hearing = Some(hearing);
+        let resume = match beginning {
+            HearingFrom::Page(resume) => resume,
+            HearingFrom::Replay { behind, dialect, resume } => {
+                match self.replay((behind, dialect, pieces), &selected.view).await? {
+                    // What waits was told with it, or is known.
+                    Ok(()) => {
+                        self.resumed(Some(resume));
+                        return self.state().await;
+                    }
+                    Err(refusal) => Some(lost(&refusal.message)),
+                }
+            }
+        };
+        self.resumed(resume);
+        self.pass_on(page).await?;
         for pending in pending {
             self.ask(pending.permission).await?;
         }
         self.state().await
+    }
+
+    fn resumed(&mut self, resume: Option<Resume>) {
+        self.hearing.as_mut().into_iter().for_each(|hearing| hearing.resume = resume.clone());
+    }
+
+    /// What followed what the client has. `Ok(Err(…))`: it could not be read to its end.
+    async fn replay(
+        &mut self,
+        (behind, dialect, pieces): (u64, Dialect, TokenPieces),
+        view: &View,
+    ) -> Result<Result<(), DesktopRefusal>, SocketEnded> {
+        let Some(link) = self.hearing.as_ref().map(|hearing| Arc::clone(&hearing.link)) else {
+            return Ok(Ok(()));
+        };
+        let mut replay = match EventReplay::open(link, (dialect, pieces), behind, view).await {
+            Ok(replay) => replay,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        loop {
+            // No more than a window of what the client has not read, here too.
+            let opened = tokio::time::timeout(LONGEST_WRITE, self.window.opens()).await;
+            opened.map_err(|_| SocketEnded)?;
+            match replay.read().await {
+                Ok(Some(mut told)) => {
+                    // How the session stands is said once, behind all of it.
+                    told.retain(|told| *told != ClientNews::State);
+                    self.pass_on(told).await?;
+                }
+                Ok(None) => return Ok(Ok(())),
+                Err(refusal) => return Ok(Err(refusal)),
+            }
+        }
     }
 
     /// The next message of the loop.
@@ -191,7 +248,7 @@ impl SocketWriter {
             ClientNews::Message(message) => {
                 matches!(**message, HostMessage::Snapshot { reason: SnapshotReason::Behind, .. })
             }
-            ClientNews::Ask(_) | ClientNews::Settled(..) | ClientNews::State => false,
+            ClientNews::Ask(_) | ClientNews::Settled(..) | ClientNews::State | ClientNews::UpTo(_) => false,
         };
         // Whatever came between: nobody gets a snapshot unwarned.
         if told.iter().any(is_behind) && self.pace != ReadingPace::Warned {
@@ -213,6 +270,7 @@ impl SocketWriter {
         hearing.quiet_at = None;
         let mut told = Vec::new();
         hearing.translator.tell_pieces(&mut told);
+        told.push(ClientNews::UpTo(hearing.translator.cursor.seq));
         self.pass_on(told).await
     }
 
@@ -227,37 +285,64 @@ impl SocketWriter {
 
     async fn pass_on(&mut self, told: Vec<ClientNews>) -> SocketWritten {
         let mut is_changed = false;
+        let mut together = Vec::new();
         for told in told {
             match told {
                 ClientNews::Message(message) => {
                     if matches!(*message, HostMessage::Snapshot { .. }) {
                         count(&self.counts.snapshots);
                     }
-                    self.say(&message).await?;
+                    together.push(*message);
                 }
-                ClientNews::Ask(permission) => self.ask(*permission).await?,
+                ClientNews::Ask(permission) => together.extend(self.asked(*permission).await),
                 ClientNews::Settled(request_id, status) => {
                     let workspace = self.hearing.as_ref().map(|hearing| Arc::clone(&hearing.link.workspace));
                     let by = match workspace {
                         Some(workspace) => workspace.attendance.settled_by(&request_id).await,
                         None => None,
                     };
-                    self.say(&HostMessage::ApprovalSettled { request_id, status, by }).await?;
+                    together.push(HostMessage::ApprovalSettled { request_id, status, by });
                 }
                 ClientNews::State => is_changed = true,
+                ClientNews::UpTo(seq) => self.say_up_to(std::mem::take(&mut together), seq).await?,
             }
+        }
+        for message in &together {
+            self.say(message).await?;
         }
         if is_changed { self.state().await } else { Ok(()) }
     }
 
-    async fn ask(&mut self, permission: crate::domain::approval::Permission) -> SocketWritten {
-        let Some(link) = self.hearing.as_ref().map(|hearing| Arc::clone(&hearing.link)) else {
-            return Ok(());
-        };
-        for message in proposal::messages(&link, permission).await {
+    /// Messages that belong together, and with which everything up to this event was told.
+    async fn say_up_to(&mut self, messages: Vec<HostMessage>, seq: u64) -> SocketWritten {
+        let epoch = self.hearing.as_ref().filter(|hearing| hearing.has_places);
+        let position =
+            epoch.map(|hearing| SessionCursor { epoch: hearing.translator.cursor.epoch.clone(), seq });
+        let last = messages.len().saturating_sub(1);
+        for (at, message) in messages.iter().enumerate() {
+            let Some(position) = &position else {
+                self.say(message).await?;
+                continue;
+            };
+            let place =
+                if at == last { MessagePlace::At { position } } else { MessagePlace::Within { more: true } };
+            self.say_text(&PlacedMessage { message, place }).await?;
+        }
+        Ok(())
+    }
+
+    async fn ask(&mut self, permission: Permission) -> SocketWritten {
+        for message in self.asked(permission).await {
             self.say(&message).await?;
         }
         Ok(())
+    }
+
+    async fn asked(&self, permission: Permission) -> Vec<HostMessage> {
+        match &self.hearing {
+            Some(hearing) => proposal::messages(&hearing.link, permission).await,
+            None => Vec::new(),
+        }
     }
 
     /// `session.state`.
@@ -287,6 +372,13 @@ impl SocketWriter {
     }
 
     async fn say(&mut self, message: &HostMessage) -> SocketWritten {
+        if matches!(message, HostMessage::Snapshot { .. }) {
+            count(&self.counts.snapshots);
+        }
+        self.say_text(message).await
+    }
+
+    async fn say_text(&mut self, message: &impl Serialize) -> SocketWritten {
         let Ok(text) = serde_json::to_string(message) else {
             tracing::error!("a message could not be written");
             return Ok(());
@@ -324,7 +416,12 @@ impl HeardSession {
         match (message.method.as_str(), &message.id) {
             ("bb/view", _) => {
                 if let Ok(params) = serde_json::from_str(params) {
+                    let before = self.translator.cursor.seq;
                     told.extend(self.translator.view(params));
+                    let now = self.translator.cursor.seq;
+                    // A piece that waits to be a larger one is not told yet.
+                    let is_told = now > before && self.translator.owes().is_none();
+                    told.extend(is_told.then_some(ClientNews::UpTo(now)));
                 }
             }
             ("bb/events", _) => {

@@ -16,6 +16,20 @@ pub(crate) struct HealthBody {
     pub protocol_version: String,
 }
 
+/// `POST /v1/pair`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct PairBody {
+    /// The code in the host's terminal.
+    pub code: String,
+}
+
+/// What it is traded for.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct PairedBody {
+    /// The token of the host.
+    pub token: String,
+}
+
 /// A workspace of the host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct WorkspaceBody {

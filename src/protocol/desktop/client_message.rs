@@ -25,6 +25,10 @@ pub(crate) enum ClientMessage {
         /// What it has of this session, from an earlier connection: `session.state` tells what became of it (additive).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last_seen: Option<SessionCursor>,
+        /// Whether this client wants to be told, message by message and each with its place, everything that followed
+        /// `last_seen`, in place of the snapshot (additive). A `last_seen` with an empty epoch and number 0 has nothing yet.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        replay: bool,
     },
     /// A prompt. While a turn runs it waits in the queue of the session.
     #[serde(rename = "client.user_message")]

@@ -195,6 +195,36 @@ pub(crate) enum HostMessage {
     },
 }
 
+/// A message of the transcript for a client that asked for `replay`: with where the session then stands (additive).
+///
+/// Whoever has a message with its `position`, and all before it, has everything up to there. Of the messages that belong
+/// together the last has it, and the others say that more follows.
+#[derive(Debug, Serialize)]
+pub(crate) struct PlacedMessage<'a> {
+    /// The message.
+    #[serde(flatten)]
+    pub message: &'a HostMessage,
+    /// Where.
+    #[serde(flatten)]
+    pub place: MessagePlace<'a>,
+}
+
+/// Where a message stands.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum MessagePlace<'a> {
+    /// Others follow that belong to it.
+    Within {
+        /// Always true.
+        more: bool,
+    },
+    /// It is the last.
+    At {
+        /// The `last_seen` of a client that has it.
+        position: &'a SessionCursor,
+    },
+}
+
 /// `state` of `session.state` (R002-77).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct HostedState {

@@ -7,8 +7,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::body::{
     CurrentModelBody, DeletedBody, HealthBody, HistoryBody, IndexStatusBody, ModelChoiceBody, ModelsBody,
-    NewSessionBody, PolicyBody, PolicyChange, RegisterBody, SearchBody, SearchResultBody, SessionBody,
-    WorkspaceBody,
+    NewSessionBody, PairBody, PairedBody, PolicyBody, PolicyChange, RegisterBody, SearchBody,
+    SearchResultBody, SessionBody, WorkspaceBody,
 };
 use super::client_message::FileChangesBody;
 use super::refusal::RefusalCode;
@@ -80,6 +80,13 @@ fn workspaces() -> Vec<RouteRow> {
     let policy = "/v1/workspaces/{workspace_id}/policy";
     let forbidden = &[RefusalCode::PolicyViolation];
     vec![
+        row(
+            "post",
+            "/v1/pair",
+            "Gives the token for the code in the host's terminal, once; it is the only route that needs no token (additive).",
+            (of::<PairBody>(), of::<PairedBody>()),
+            &[],
+        ),
         row("get", "/v1/health", "Says that the host answers.", (None, of::<HealthBody>()), &[]),
         row("get", "/v1/workspaces", "Lists the workspaces.", (None, of::<Vec<WorkspaceBody>>()), &[]),
         row(

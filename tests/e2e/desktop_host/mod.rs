@@ -6,7 +6,9 @@ mod generated;
 mod hostile;
 mod index;
 mod limits;
+mod pairing;
 mod policy;
+pub mod relay;
 mod routes;
 mod slow;
 mod sockets;
@@ -15,7 +17,7 @@ mod tls;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures::{SinkExt, StreamExt};
@@ -39,6 +41,8 @@ pub struct Host {
     pub token: String,
     pub workspace: Arc<TempDir>,
     pub state: Arc<TempDir>,
+    /// What it said behind its first line.
+    said: Arc<Mutex<Vec<String>>>,
     runtime: Runtime,
 }
 
@@ -51,35 +55,44 @@ impl Host {
 
     /// In the directories of an earlier one.
     pub fn start_in(workspace: Arc<TempDir>, state: Arc<TempDir>, model: &Model) -> Self {
-        let chosen = model.options(true);
-        let url = chosen["model"]["url"].as_str().expect("a url").to_owned();
-        let words = ["--trust", "--model=story", "--model-provider=openai", &format!("--model-url={url}")]
-            .map(str::to_owned);
-        Self::with(workspace, state, &words)
+        Self::with(workspace, state, &words_for(model))
+    }
+
+    /// The same, killed and started again, at the same address.
+    #[cfg(unix)]
+    pub fn killed_and_back(mut self, model: &Model) -> Self {
+        self.child.kill().expect("is killed");
+        self.child.wait().expect("ends");
+        let address = self.url.trim_start_matches("http://");
+        let words = [words_for(model), vec![format!("--listen={address}")]].concat();
+        Self::with(Arc::clone(&self.workspace), Arc::clone(&self.state), &words)
     }
 
     /// With further arguments.
     pub fn with(workspace: Arc<TempDir>, state: Arc<TempDir>, words: &[String]) -> Self {
         // The second one in this process is refused, and then the first one stays.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut child = command(&workspace, &state)
-            .arg("--listen=127.0.0.1:0")
-            .args(words)
-            .spawn()
-            .expect("the host starts");
+        let anywhere =
+            (!words.iter().any(|word| word.starts_with("--listen="))).then_some("--listen=127.0.0.1:0");
+        let mut child =
+            command(&workspace, &state).args(anywhere).args(words).spawn().expect("the host starts");
         let stderr = child.stderr.take().expect("stderr");
         let mut lines = BufReader::new(stderr).lines();
         let first = lines.next().expect("a line").expect("text");
         let rest = first.split_once("Listening on ").unwrap_or_else(|| panic!("{first}")).1;
         let (url, rest) = rest.split_once("; the token is in ").expect("where the token is");
         let token = std::fs::read_to_string(PathBuf::from(rest.trim_end_matches('.'))).expect("a token");
-        std::thread::spawn(move || lines.for_each(drop));
+        let said = Arc::<Mutex<Vec<String>>>::default();
+        let saying = Arc::clone(&said);
+        std::thread::spawn(move || {
+            lines.map_while(Result::ok).for_each(|line| saying.lock().expect("what it says").push(line));
+        });
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
             .build()
             .expect("a runtime");
-        Self { child, url: url.to_owned(), token: token.trim().to_owned(), workspace, state, runtime }
+        Self { child, url: url.to_owned(), token: token.trim().to_owned(), workspace, state, said, runtime }
     }
 
     /// The answer of a route: its status and its JSON, `null` where it is none.
@@ -178,6 +191,14 @@ impl Drop for Host {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Words for a host with a model of the story, trusted.
+fn words_for(model: &Model) -> Vec<String> {
+    let chosen = model.options(true);
+    let url = chosen["model"]["url"].as_str().expect("a url").to_owned();
+    let words = ["--trust", "--model=story", "--model-provider=openai", &format!("--model-url={url}")];
+    words.map(str::to_owned).to_vec()
 }
 
 /// The host's command line, so far.

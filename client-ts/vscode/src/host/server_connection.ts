@@ -24,7 +24,7 @@ import type { ContextProvider } from "./context_provider";
 import { type Credentials, placeInWords, placeOf, type Scope } from "./credentials";
 import { saveDocument } from "./document_saver";
 import { RestartPolicy } from "./restart_policy";
-import { findServer } from "./server_binary";
+import { findServer, type FoundServer, type MissingServer } from "./server_binary";
 import { initializationOptions, needingRestart, readHarmless, readUserSettings, type UserSettings } from "./settings";
 
 /** How long a server may take to say goodbye before it is ended. */
@@ -162,10 +162,27 @@ export class ServerConnection implements vscode.Disposable {
     return `The token is stored, and used for ${words} from now on.`;
   }
 
+  /** The server's program, for what it does besides serving. Throws the sentence that says why there is none. */
+  program(): string {
+    const found = this.found(this.settings());
+    if (found.kind === "missing") throw new Error(found.sentence);
+    return found.command;
+  }
+
   async dispose(): Promise<void> {
     this.disposed = true;
     await this.serially(() => this.stop());
     this.changed.dispose();
+  }
+
+  private found(settings: UserSettings): FoundServer | MissingServer {
+    return findServer({
+      setting: settings.serverPath,
+      extensionPath: this.ports.extensionPath,
+      env: process.env,
+      platform: process.platform,
+      isProgram,
+    });
   }
 
   private serially(work: () => Promise<void>): Promise<void> {
@@ -218,13 +235,7 @@ export class ServerConnection implements vscode.Disposable {
     this.startedWith = settings;
     // Those that this server knows, whatever the settings say by now.
     this.agents = Object.keys(settings.agents ?? {});
-    const found = findServer({
-      setting: settings.serverPath,
-      extensionPath: this.ports.extensionPath,
-      env: process.env,
-      platform: process.platform,
-      isProgram,
-    });
+    const found = this.found(settings);
     if (found.kind === "missing") {
       this.become("failed", found.sentence);
       return;

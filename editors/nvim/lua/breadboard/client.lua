@@ -125,6 +125,20 @@ end
 
 local group = vim.api.nvim_create_augroup('breadboard_client', { clear = true })
 
+--- Gives the server the token of its engine. It goes over the connection alone: a command line or an environment can be read.
+local function hand_over_token()
+  local token, problem = config.token()
+  if token then
+    M.request('bb/setCredentials', { scope = 'engine', token = token }, function(err)
+      if err then
+        vim.notify('BreadBoard: ' .. err.message, vim.log.levels.WARN)
+      end
+    end)
+  elseif problem then
+    vim.notify('BreadBoard: ' .. problem, vim.log.levels.WARN)
+  end
+end
+
 --- Starts the server unless it runs, and calls back when it is ready or could not be started.
 ---@param trusted boolean
 ---@param callback fun(err?: string)
@@ -170,6 +184,7 @@ function M.start(trusted, callback)
         for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
           attach(buffer)
         end
+        hand_over_token()
         settle()
       end)
     end,

@@ -9,6 +9,7 @@
 ---@class breadboard.Options
 ---@field cmd? string[] how the server is started
 ---@field engine? table `{ kind, url, ... }`, as in the server's initialization options
+---@field token_file? string a file with the engine's token, as `breadboard-ls pair --token-file` writes it
 ---@field agents? table<string, table> agents by name, as in the server's initialization options
 ---@field mcp_servers? table<string, table> servers of tools by name, as in the server's initialization options
 ---@field model? string|breadboard.ModelSetting `provider/name`, or a table
@@ -49,6 +50,7 @@ local DEFAULTS = {
 local TYPES = {
   cmd = { 'table' },
   engine = { 'table' },
+  token_file = { 'string' },
   agents = { 'table' },
   mcp_servers = { 'table' },
   model = { 'string', 'table' },
@@ -103,6 +105,25 @@ function M.model()
     return M.parse_model(model)
   end
   return model
+end
+
+--- The token of the engine from its file; nil without a file, and a problem where the file gives none.
+---@return string? token
+---@return string? problem
+function M.token()
+  local file = M.current.token_file
+  if not file then
+    return nil
+  end
+  local opened = io.open(vim.fn.expand(file), 'r')
+  local token = opened and vim.trim(opened:read(4096) or '')
+  if opened then
+    opened:close()
+  end
+  if not token or token == '' then
+    return nil, ('The token file %s gives no token; write one with `breadboard-ls pair --token-file`.'):format(file)
+  end
+  return token
 end
 
 --- The workspace folder, absolute.

@@ -114,6 +114,16 @@ const TABLE: &[DesktopClassRow] = &[
         &[Pane::Chat],
     ),
     row("error", &[("error", Form::Text)], EventClass::RunErrorOrGap, &[Pane::Chat, Pane::Run]),
+    // What our own host adds to the seed.
+    row("session.user_message", &[("message", Form::Text)], EventClass::UserMessage, &[Pane::Chat]),
+    row(
+        "approval.settled",
+        &[("request_id", Form::Text), ("status", Form::Text)],
+        EventClass::PermissionResponse,
+        &[Pane::Chat],
+    ),
+    row("server.notice", &[("message", Form::Text)], EventClass::Notice, &[Pane::Chat]),
+    row("session.snapshot", &[], EventClass::SessionLifecycle, &[Pane::Debug]),
     row("server.pong", &[], EventClass::SessionLifecycle, &[Pane::Debug]),
     row("server.hello", &[("server_info", Form::Object)], EventClass::SessionLifecycle, &[Pane::Debug]),
     row("session.state", &[("state", Form::Object)], EventClass::SessionLifecycle, &[Pane::Run]),
@@ -267,6 +277,15 @@ mod tests {
             ),
             ("error", json!({"error": "No model loaded"}), "run.error_or_gap", &[Pane::Chat, Pane::Run]),
             ("server.pong", json!({"timestamp": "2026"}), "session.lifecycle", &[Pane::Debug]),
+            ("session.user_message", json!({"message": "go"}), "transcript.user_message", &[Pane::Chat]),
+            (
+                "approval.settled",
+                json!({"request_id": "r", "status": "allowed"}),
+                "permission.response",
+                &[Pane::Chat],
+            ),
+            ("server.notice", json!({"level": "info", "message": "m"}), "notice", &[Pane::Chat]),
+            ("session.snapshot", json!({"reason": "behind"}), "session.lifecycle", &[Pane::Debug]),
         ];
         for (kind, payload, class, panes) in cases {
             let given = event(kind, payload);

@@ -16,11 +16,15 @@ use crate::domain::dialect::loose::Members;
 use crate::domain::dialect::picture::picture;
 use crate::domain::event::{EventClass, EventRef};
 use crate::domain::fact::{
-    Fact, Notice, NoticeLevel, Patch, Picture, Plan, PlanStep, Shape, Text, TextOf, TextPart, ToolNews,
-    ToolOutcome, ToolStep, TurnEnd, TurnOutcome, TurnReport, Usage, UsageOf, Voice,
+    Answered, Confirmed, Fact, Notice, NoticeLevel, Patch, Picture, Plan, PlanStep, Prompt, Shape, Text,
+    TextOf, TextPart, ToolNews, ToolOutcome, ToolStep, TurnEnd, TurnOutcome, TurnReport, Usage, UsageOf,
+    Voice,
 };
 use crate::domain::fingerprint::key;
 use crate::domain::remedy::Remedy;
+
+/// Characters of a sentence of the host.
+const NOTICE: usize = 4 * 1024;
 
 const DELTA: Slot = Slot { paths: &[&["delta"]], alike: &[] };
 const TOKEN: Slot = Slot { paths: &[&["token"]], alike: &[] };
@@ -56,6 +60,15 @@ pub(in crate::domain::dialect) fn fact(event: EventRef<'_>) -> Fact<'_> {
             diff: said("diff"),
         }),
         EventClass::PermissionRequest => Fact::Ask { call: None },
+        EventClass::UserMessage => {
+            Fact::Prompt(Prompt::Echo { words: Some(Cow::Borrowed(said("message"))), remark: None })
+        }
+        EventClass::PermissionResponse => Fact::Answered(Answered::Confirmed(Confirmed {
+            engine_request_id: said("request_id").to_owned(),
+            allowed: said("status") == "allowed",
+            words: cut::line(said("status"), NAME),
+        })),
+        EventClass::Notice => Fact::Notice(notice(payload)),
         EventClass::RetrievalStatus => Fact::Search { stage: said("stage"), message: said("message") },
         EventClass::RunFinished => Fact::TurnEnded(Box::new(ended(payload))),
         EventClass::SessionLifecycle => {
@@ -66,9 +79,7 @@ pub(in crate::domain::dialect) fn fact(event: EventRef<'_>) -> Fact<'_> {
             let notice = Notice::new(NoticeLevel::Error, failure(payload).unwrap_or(UNTOLD));
             Fact::Failure(notice.with(Remedy::of_details(details)))
         }
-        EventClass::UserMessage
-        | EventClass::ToolOutput
-        | EventClass::PermissionResponse
+        EventClass::ToolOutput
         | EventClass::CheckpointList
         | EventClass::CheckpointRestored
         | EventClass::TaskEvent
@@ -82,10 +93,19 @@ pub(in crate::domain::dialect) fn fact(event: EventRef<'_>) -> Fact<'_> {
         | EventClass::TodoUpdate
         | EventClass::ContextCompaction
         | EventClass::UsageUpdate
-        | EventClass::Notice
         | EventClass::TurnChanges
         | EventClass::UnknownEvent => Fact::Unknown,
     }
+}
+
+/// A sentence of the host.
+fn notice(payload: &Map<String, Value>) -> Notice {
+    let level = match text(payload, "level") {
+        Some("error") => NoticeLevel::Error,
+        Some("warning") => NoticeLevel::Warning,
+        _ => NoticeLevel::Info,
+    };
+    Notice::new(level, cut::line(text(payload, "message").unwrap_or_default(), NOTICE))
 }
 
 /// How far the loop is, and what waits in it.
@@ -113,6 +133,12 @@ fn standing(state: &Map<String, Value>) -> Option<Usage> {
     }
     if let Some(cost) = state.get("cost").and_then(Value::as_f64) {
         said.push(format!("cost {cost:.4}"));
+    }
+    let clients: Vec<&str> =
+        state.list("clients").into_iter().flatten().filter_map(|client| client.string("name")).collect();
+    if clients.len() > 1 {
+        let names = cut::line(&clients.join(", "), NAME);
+        said.push(format!("{} clients are connected: {names}", clients.len()));
     }
     let notice = Notice::new(NoticeLevel::Info, format!("{}.", said.join("; ")));
     Some(Usage { of: UsageOf::Loop, notice, context, cost: None })

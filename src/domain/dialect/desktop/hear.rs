@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value};
 
+use super::place::HostPlace;
 use crate::domain::dialect::loose::Members;
 use crate::domain::event::EngineEvent;
 
@@ -13,6 +14,18 @@ const RUNS: [&str; 2] = ["server_runner", "host_runs_commands"];
 
 /// Capabilities of a host that makes allowed changes itself; the second is our own host's.
 const APPLIES: [&str; 2] = ["server_apply", "host_applies_patches"];
+
+/// Capability of a host that numbers its sessions and tells again what followed a number: our own.
+const REPLAYS: &str = "session_replay";
+
+/// Capability of a host that takes what was decided on each change of an edit: our own.
+const HUNKS: &str = "hunk_decisions";
+
+/// Clients of a session that are told by name; a person has a few editors.
+const CLIENTS: usize = 16;
+
+/// Characters of a client's name.
+const NAME: usize = 80;
 
 /// What a message means for the link.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +56,12 @@ pub(crate) enum HostNews {
     Failed,
     /// A tool began or ended: what is said next is another message.
     Tool,
+    /// The host begins with a prompt; the id that its client gave it.
+    Prompt(Option<String>),
+    /// A question is settled.
+    Settled(HostSettled),
+    /// The host did not tell everything, and shows how the transcript stands instead.
+    Behind,
     /// Anything else of a turn.
     Works,
     /// Nothing of a turn.
@@ -63,6 +82,32 @@ pub(crate) struct HostState {
     pub running: Option<bool>,
     /// Ids of what waits for an answer.
     pub waiting: Vec<String>,
+    /// How far this side was told, by the host's numbers.
+    pub place: Option<HostPlace>,
+    /// What became of what this side has, where it named it.
+    pub resume: Option<HostResume>,
+    /// The clients of the session, by the names that they gave.
+    pub clients: Vec<String>,
+}
+
+/// What became of what a client has that came back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum HostResume {
+    /// Everything that followed it was told.
+    Whole,
+    /// Something is missing; why, in the host's words.
+    Lost(String),
+}
+
+/// How a question was settled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HostSettled {
+    /// The host's id of it.
+    pub request_id: String,
+    /// Whether it was allowed.
+    pub allowed: bool,
+    /// The client that answered, where one did.
+    pub by: Option<String>,
 }
 
 /// Who does what was allowed, and what they need for it.
@@ -97,6 +142,16 @@ impl HostHello {
         self.capabilities.iter().any(|word| RUNS.contains(&word.as_str()))
     }
 
+    /// Whether the host takes what was decided on each change of an edit.
+    pub(crate) fn takes_hunks(&self) -> bool {
+        self.capabilities.iter().any(|word| word == HUNKS)
+    }
+
+    /// Whether the host tells again what followed a place, and where each message stands.
+    pub(crate) fn replays(&self) -> bool {
+        self.capabilities.iter().any(|word| word == REPLAYS)
+    }
+
     /// Whether the host makes allowed changes itself.
     pub(crate) fn applies(&self) -> bool {
         self.capabilities.iter().any(|word| APPLIES.contains(&word.as_str()))
@@ -127,7 +182,14 @@ impl HostNews {
             },
             "server.error" | "error" => Self::Failed,
             "tool.execute" | "assistant.tool_use" | "assistant.tool_result" => Self::Tool,
-            "server.pong" => Self::Beside,
+            "session.user_message" => Self::Prompt(text("message_id")),
+            "approval.settled" => Self::Settled(HostSettled {
+                request_id: text("request_id").unwrap_or_default(),
+                allowed: payload.string("status") == Some("allowed"),
+                by: payload.object("by").and_then(|by| by.string("name")).map(name),
+            }),
+            "session.snapshot" if payload.string("reason") == Some("behind") => Self::Behind,
+            "server.pong" | "server.notice" | "session.snapshot" => Self::Beside,
             _ => Self::Works,
         }
     }
@@ -145,11 +207,32 @@ fn state(payload: &Map<String, Value>) -> HostState {
     let waiting = state.and_then(|state| state.get("pending_approvals")).and_then(Value::as_array);
     // A patch that waits is asked for under its own name, where nothing else asks for it.
     let patches = state.and_then(|state| state.get("pending_patches")).and_then(Value::as_array);
+    let clients = state.and_then(|state| state.list("clients"));
     let ids = waiting.into_iter().flatten().chain(patches.into_iter().flatten());
     HostState {
         running: state.and_then(|state| state.get("running")).and_then(Value::as_bool),
         waiting: ids.filter_map(Value::as_str).map(str::to_owned).collect(),
+        place: state.and_then(|state| state.object("cursor")).and_then(HostPlace::read),
+        resume: state.and_then(|state| state.object("resume")).map(resume),
+        clients: clients
+            .into_iter()
+            .flatten()
+            .filter_map(|client| client.string("name"))
+            .take(CLIENTS)
+            .map(name)
+            .collect(),
     }
+}
+
+fn resume(resume: &Map<String, Value>) -> HostResume {
+    match resume.string("verdict") {
+        Some("complete" | "replayed" | "resynced") => HostResume::Whole,
+        _ => HostResume::Lost(resume.string("reason").unwrap_or("the host does not say why").to_owned()),
+    }
+}
+
+fn name(name: &str) -> String {
+    name.chars().filter(|letter| !letter.is_control()).take(NAME).collect()
 }
 
 fn question(event: &EngineEvent) -> HostQuestion {
@@ -259,6 +342,33 @@ mod tests {
         let state = json!({ "type": "session.state", "state": { "pending_patches": ["p1"], "applied_patches": [],
             "pending_approvals": ["r1"], "current_step": 2, "total_steps": 5 } });
         let waiting = vec!["r1".to_owned(), "p1".to_owned()];
-        assert_eq!(news(&state), HostNews::State(HostState { running: None, waiting }));
+        assert_eq!(news(&state), HostNews::State(HostState { waiting, ..HostState::default() }));
+        let ours = json!({ "type": "session.state", "state": { "pending_patches": [], "applied_patches": [], "pending_approvals": [],
+            "current_step": 0, "total_steps": 0, "running": true, "cursor": { "epoch": "e", "seq": 9 },
+            "clients": [{ "name": "Neo\u{7}vim", "version": "1" }], "resume": { "verdict": "lost", "reason": "It is gone." } } });
+        let place = Some(HostPlace { epoch: "e".to_owned(), seq: 9 });
+        let resume = Some(HostResume::Lost("It is gone.".to_owned()));
+        let clients = vec!["Neovim".to_owned()];
+        assert_eq!(
+            news(&ours),
+            HostNews::State(HostState { running: Some(true), waiting: Vec::new(), place, resume, clients })
+        );
+    }
+
+    #[test]
+    fn what_our_own_host_adds_is_read() {
+        let settled = news(&json!({ "type": "approval.settled", "request_id": "r", "status": "allowed",
+            "by": { "name": "Neovim", "version": "1" } }));
+        let by = Some("Neovim".to_owned());
+        assert_eq!(settled, HostNews::Settled(HostSettled { request_id: "r".to_owned(), allowed: true, by }));
+        let prompt = news(&json!({ "type": "session.user_message", "message": "go", "message_id": "m1" }));
+        assert_eq!(prompt, HostNews::Prompt(Some("m1".to_owned())));
+        for (reason, wanted) in [("behind", HostNews::Behind), ("connected", HostNews::Beside)] {
+            assert_eq!(news(&json!({ "type": "session.snapshot", "reason": reason })), wanted);
+        }
+        assert_eq!(
+            news(&json!({ "type": "server.notice", "level": "info", "message": "m" })),
+            HostNews::Beside
+        );
     }
 }

@@ -184,6 +184,11 @@ pub(crate) fn refusal(body: &[u8]) -> Option<String> {
     Some(said).filter(|said| !said.trim().is_empty())
 }
 
+/// The token that a pairing code was traded for.
+pub(crate) fn paired_token(answer: &Value) -> Option<&str> {
+    answer.get("token").and_then(Value::as_str).filter(|token| !token.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

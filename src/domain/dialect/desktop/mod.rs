@@ -9,6 +9,7 @@ pub(super) mod fact;
 pub(crate) mod hear;
 pub(crate) mod http;
 pub(crate) mod message;
+pub(crate) mod place;
 pub(crate) mod say;
 
 pub(super) use class::classify;

@@ -1,10 +1,12 @@
 //! The messages of seed 002, client to server (R002-28 to R002-53), as we speak them.
 //!
-//! Owns names and shapes. Additive to the seed: `protocol_version` and `token_pieces` in the greeting, `message_id` of a prompt, `note` where an edit
+//! Owns names and shapes. Additive to the seed: `protocol_version`, `token_pieces`, `last_seen` and `replay` in the greeting, `message_id` of a
+//! prompt, `note` where an edit
 //! was made in part. Never decides what is said.
 
 use serde_json::{Map, Value, json};
 
+use super::place::HostPlace;
 use crate::domain::context::shape::UserContext;
 use crate::domain::edits::text::content_hash;
 
@@ -31,13 +33,16 @@ pub(crate) enum PatchResult {
     Failed(&'static str, String),
 }
 
-/// Our part of the handshake.
-pub(crate) fn hello() -> String {
+/// Our part of the handshake under this name, with the place up to which we have everything. A host that numbers nothing overhears it.
+pub(crate) fn hello(name: &str, place: Option<&HostPlace>) -> String {
+    let (epoch, seq) = place.map_or(("", 0), |place| (place.epoch.as_str(), place.seq));
     let capabilities = ["diff_preview", "terminal_exec", "git_integration", "token_pieces"];
     json!({
         "type": "client.hello",
-        "client_info": { "name": "breadboard-ls", "version": env!("CARGO_PKG_VERSION"), "capabilities": capabilities },
+        "client_info": { "name": name, "version": env!("CARGO_PKG_VERSION"), "capabilities": capabilities },
         "protocol_version": PROTOCOL,
+        "last_seen": { "epoch": epoch, "seq": seq },
+        "replay": true,
     })
     .to_string()
 }
@@ -84,6 +89,37 @@ pub(crate) fn approval(
         answer["note"] = note.into();
     }
     answer.to_string()
+}
+
+/// What was decided on one change of an edit.
+#[derive(Debug)]
+pub(crate) struct HunkAnswer<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// Whether it may be made.
+    pub accepted: bool,
+    /// Its lines, where the user changed them.
+    pub content: Option<&'a str>,
+}
+
+/// The answer to a request to change files, change by change.
+pub(crate) fn hunk_approval(request_id: &str, file_path: &str, hunks: &[HunkAnswer<'_>]) -> String {
+    let one = |hunk: &HunkAnswer<'_>| {
+        let mut said = json!({ "id": hunk.id, "accepted": hunk.accepted });
+        if let Some(content) = hunk.content {
+            said["content"] = content.into();
+        }
+        said
+    };
+    json!({
+        "type": "client.approval_response",
+        "request_id": request_id,
+        "approved": hunks.iter().any(|hunk| hunk.accepted),
+        "scope": "hunk",
+        "file_path": file_path,
+        "hunks": hunks.iter().map(one).collect::<Vec<_>>(),
+    })
+    .to_string()
 }
 
 /// What became of a change of one file.
@@ -150,9 +186,11 @@ mod tests {
 
     #[test]
     fn r002_28_29_30_the_greeting_names_the_client_and_what_it_can() {
-        let hello = said(&hello());
+        let place = HostPlace { epoch: "e".to_owned(), seq: 7 };
+        assert_eq!(said(&hello("Neovim", Some(&place)))["last_seen"], json!({ "epoch": "e", "seq": 7 }));
+        let hello = said(&hello("Neovim", None));
         assert_eq!(hello["type"], "client.hello");
-        assert_eq!(hello["client_info"]["name"], "breadboard-ls");
+        assert_eq!(hello["client_info"]["name"], "Neovim");
         assert_eq!(
             hello["client_info"]["capabilities"],
             json!(["diff_preview", "terminal_exec", "git_integration", "token_pieces"])

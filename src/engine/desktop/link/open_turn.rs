@@ -34,6 +34,8 @@ pub(super) enum TurnProgress {
     Stopping(Duration),
     /// The host said that something failed; what follows until then shows that it goes on.
     Failing(Duration),
+    /// The host, which tells of each prompt that it begins, has told of another state and not of this prompt; until then it may.
+    Doubted(Duration),
 }
 
 /// An open turn. Times are since some moment that the link chose.
@@ -43,6 +45,10 @@ pub(super) struct LinkTurn {
     pub number: u64,
     /// How far it is.
     pub progress: TurnProgress,
+    /// Our id of the prompt.
+    message_id: Option<String>,
+    /// Whether the host said that it begins with the prompt, where it says that of prompts.
+    begun: bool,
     /// All pieces of the answer.
     streamed: String,
     /// Where the pieces since the last tool begin in it.
@@ -60,6 +66,8 @@ pub(super) enum LinkTurnOver {
     NotStopped,
     /// It failed, and nothing followed.
     Failed,
+    /// The prompt did not come to the host.
+    NotTaken,
 }
 
 impl LinkTurn {
@@ -68,6 +76,8 @@ impl LinkTurn {
         Self {
             number,
             progress: TurnProgress::Preparing,
+            message_id: None,
+            begun: false,
             streamed: String::new(),
             since_tool: 0,
             beyond: false,
@@ -77,11 +87,12 @@ impl LinkTurn {
     /// A turn whose prompt was sent by an earlier process.
     pub(super) fn of_an_earlier_process(number: u64) -> Self {
         // Of its answer nobody here knows the beginning.
-        Self { progress: TurnProgress::Sent, beyond: true, ..Self::preparing(number) }
+        Self { progress: TurnProgress::Sent, begun: true, beyond: true, ..Self::preparing(number) }
     }
 
     /// The prompt is there and waits for the connection.
-    pub(super) fn waits(&mut self, text: String, now: Duration) {
+    pub(super) fn waits(&mut self, text: String, message_id: String, now: Duration) {
+        self.message_id = Some(message_id);
         self.progress = TurnProgress::Waiting { text, until: now + UNSENT };
     }
 
@@ -97,7 +108,33 @@ impl LinkTurn {
     pub(super) fn is_at_host(&self) -> bool {
         match self.progress {
             TurnProgress::Preparing | TurnProgress::Waiting { .. } => false,
-            TurnProgress::Sent | TurnProgress::Stopping(_) | TurnProgress::Failing(_) => true,
+            TurnProgress::Sent
+            | TurnProgress::Stopping(_)
+            | TurnProgress::Failing(_)
+            | TurnProgress::Doubted(_) => true,
+        }
+    }
+
+    /// The host begins with a prompt of this id.
+    pub(super) fn begins(&mut self, message_id: Option<&str>) {
+        if message_id.is_none() || message_id != self.message_id.as_deref() {
+            return;
+        }
+        self.begun = true;
+        if matches!(self.progress, TurnProgress::Failing(_) | TurnProgress::Doubted(_)) {
+            self.progress = TurnProgress::Sent;
+        }
+    }
+
+    /// Whether the host said that it begins with the prompt.
+    pub(super) fn is_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// A host that tells of each prompt runs nothing, and has not told of this one.
+    pub(super) fn is_doubted(&mut self, now: Duration) {
+        if !self.begun && self.progress == TurnProgress::Sent {
+            self.progress = TurnProgress::Doubted(now + AFTER_ERROR);
         }
     }
 
@@ -160,13 +197,30 @@ impl LinkTurn {
             && said.iter().all(|said| said.trim() != whole.trim())
     }
 
+    /// Whether an end is that of an earlier turn, of which so much had come when it was given up: it says that it was stopped, which
+    /// this one was not, or its text goes on from what came then and not from what came now.
+    pub(super) fn is_not_ended_by(&self, message: &str, cancelled: bool, given_up: &str) -> bool {
+        if cancelled && !self.is_stopping() {
+            return true;
+        }
+        let (message, given_up) = (message.trim(), given_up.trim());
+        let goes_on = !given_up.is_empty() && message.starts_with(given_up);
+        goes_on && (self.streamed.trim().is_empty() || self.differs_from(message))
+    }
+
+    /// What came of the answer.
+    pub(super) fn into_streamed(self) -> String {
+        self.streamed
+    }
+
     /// When waiting for it is over.
     pub(super) fn due(&self) -> Option<Duration> {
         match self.progress {
             TurnProgress::Preparing | TurnProgress::Sent => None,
             TurnProgress::Waiting { until, .. }
             | TurnProgress::Stopping(until)
-            | TurnProgress::Failing(until) => Some(until),
+            | TurnProgress::Failing(until)
+            | TurnProgress::Doubted(until) => Some(until),
         }
     }
 
@@ -177,6 +231,7 @@ impl LinkTurn {
             TurnProgress::Waiting { .. } => Some(LinkTurnOver::NeverSent),
             TurnProgress::Stopping(_) => Some(LinkTurnOver::NotStopped),
             TurnProgress::Failing(_) => Some(LinkTurnOver::Failed),
+            TurnProgress::Doubted(_) => Some(LinkTurnOver::NotTaken),
             TurnProgress::Preparing | TurnProgress::Sent => None,
         }
     }
@@ -190,9 +245,21 @@ mod tests {
 
     fn sent() -> LinkTurn {
         let mut turn = LinkTurn::preparing(1);
-        turn.waits("p".to_owned(), NOW);
+        turn.waits("p".to_owned(), "m1".to_owned(), NOW);
         assert_eq!(turn.send().as_deref(), Some("p"));
         turn
+    }
+
+    #[test]
+    fn a_prompt_of_which_a_host_does_not_tell_was_not_taken_and_one_of_which_it_tells_was() {
+        let mut turn = sent();
+        turn.begins(Some("another's"));
+        turn.begins(None);
+        turn.is_doubted(NOW);
+        assert_eq!(turn.over(NOW + AFTER_ERROR), Some(LinkTurnOver::NotTaken));
+        turn.begins(Some("m1"));
+        turn.is_doubted(NOW);
+        assert_eq!((turn.is_begun(), turn.due()), (true, None));
     }
 
     #[test]
@@ -206,9 +273,22 @@ mod tests {
     }
 
     #[test]
+    fn a_late_end_of_a_turn_that_was_given_up_is_known_by_its_text_or_its_stop() {
+        let mut turn = sent();
+        assert!(turn.is_not_ended_by("First, and more.", false, "First, "));
+        assert!(turn.is_not_ended_by("", true, ""));
+        assert!(!turn.is_not_ended_by("Second.", false, "First, "));
+        turn.takes("Second.", None);
+        assert!(turn.is_not_ended_by("First, and more.", false, "First, "));
+        assert!(!turn.is_not_ended_by("Second.", false, ""));
+        turn.stops(NOW);
+        assert!(!turn.is_not_ended_by("Second.", true, "First, "));
+    }
+
+    #[test]
     fn a_prompt_that_finds_no_connection_and_a_stop_that_is_not_answered_end_in_time() {
         let mut turn = LinkTurn::preparing(1);
-        turn.waits("p".to_owned(), NOW);
+        turn.waits("p".to_owned(), "m1".to_owned(), NOW);
         assert!(!turn.is_at_host());
         assert_eq!(turn.over(NOW + UNSENT), Some(LinkTurnOver::NeverSent));
         let mut turn = sent();

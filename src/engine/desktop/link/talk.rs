@@ -10,12 +10,14 @@ use futures::{SinkExt, StreamExt};
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
+use super::open_turn::LinkTurn;
 use super::task::{LinkTask, TalkEnd};
-use super::wake::{DEAD, GREETING, IDLE, QUESTION, STATE};
+use super::wake::{DEAD, GREETING, IDLE, QUESTION, REPLAYING, STATE};
 use crate::app::ports::{EngineCursor, EngineReport};
 use crate::domain::dialect::desktop::ASKS_ITSELF;
 use crate::domain::dialect::desktop::decode::decode;
 use crate::domain::dialect::desktop::hear::{HostNews, HostQuestion, HostState};
+use crate::domain::dialect::desktop::place::{HostPlace, PlaceOfMessage};
 use crate::domain::dialect::desktop::say;
 use crate::domain::event::EngineEvent;
 use crate::engine::desktop::client::HostSocket;
@@ -29,6 +31,8 @@ const REASON: usize = 200;
 
 /// What a piece of an answer repeats of those before it.
 const SO_FAR: &str = "cumulative_text";
+/// Messages that belong together, most: a host tells what one change of its view means. Past it they are taken one by one.
+const TOGETHER: usize = 4_096;
 
 /// How far the handshake is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,9 +48,13 @@ enum Greeting {
 impl LinkTask {
     /// Speaks until the socket ends.
     pub(super) async fn talk(&mut self, mut socket: HostSocket) -> TalkEnd {
-        if let Err(end) = send(&mut socket, Message::text(say::hello())).await {
+        if let Err(end) =
+            send(&mut socket, Message::text(say::hello(&self.parts.name, self.place.as_ref()))).await
+        {
             return end;
         }
+        self.together.clear();
+        self.replayed = 0;
         let mut greeting = Greeting::Awaited(self.now() + GREETING);
         let (mut heard_at, mut asked) = (self.now(), false);
         loop {
@@ -105,7 +113,7 @@ impl LinkTask {
             self.unsent.pop_front();
         }
         // From here on the host may have it: a socket that breaks while it is sent leaves that open.
-        if let Some(text) = self.turn.as_mut().and_then(super::open_turn::LinkTurn::send) {
+        if let Some(text) = self.turn.as_mut().and_then(LinkTurn::send) {
             send(socket, Message::text(text)).await?;
         }
         Ok(())
@@ -117,10 +125,10 @@ impl LinkTask {
         greeting: &mut Greeting,
     ) -> Result<(), TalkEnd> {
         match message {
-            Some(Ok(Message::Text(text))) => self.message(&text, greeting).await,
+            Some(Ok(Message::Text(text))) => self.message(&text, greeting).await?,
             Some(Ok(Message::Binary(bytes))) => {
                 // The protocol has texts only; what it says is passed on all the same.
-                self.message(&String::from_utf8_lossy(&bytes), greeting).await;
+                self.message(&String::from_utf8_lossy(&bytes), greeting).await?;
             }
             Some(Ok(Message::Close(frame))) => return Err(TalkEnd::Broken(closed(frame.as_ref()))),
             // The library answers pings by itself.
@@ -131,17 +139,61 @@ impl LinkTask {
         Ok(())
     }
 
-    /// One message of the host.
-    async fn message(&mut self, text: &str, greeting: &mut Greeting) {
+    /// One message of the host, or one of several that belong together.
+    async fn message(&mut self, text: &str, greeting: &mut Greeting) -> Result<(), TalkEnd> {
         let event = decode(text);
+        match PlaceOfMessage::of(&event.payload) {
+            PlaceOfMessage::Within if self.together.len() < TOGETHER => {
+                self.together.push(event);
+                return Ok(());
+            }
+            PlaceOfMessage::Within | PlaceOfMessage::Nowhere => {}
+            PlaceOfMessage::At(place) => {
+                let before = std::mem::take(&mut self.together);
+                self.replayed += before.len() as u64 + 1;
+                for event in before {
+                    self.take_in(event, greeting).await?;
+                }
+                self.place = Some(place);
+            }
+        }
+        if let Greeting::Greeted(until) = greeting {
+            // What is told again comes before how the session stands.
+            *until = self.now() + if self.hello.replays() { REPLAYING } else { STATE };
+        }
+        self.take_in(event, greeting).await
+    }
+
+    async fn take_in(&mut self, event: EngineEvent, greeting: &mut Greeting) -> Result<(), TalkEnd> {
         let news = HostNews::of(&event);
+        if news == HostNews::Behind && self.hello.replays() {
+            return Err(TalkEnd::Broken(
+                "it could not tell everything, and is asked for the rest".to_owned(),
+            ));
+        }
+        self.take_news(event, news, greeting).await;
+        Ok(())
+    }
+
+    async fn take_news(&mut self, event: EngineEvent, news: HostNews, greeting: &mut Greeting) {
+        if let (HostNews::Prompt(id), Some(turn)) = (&news, self.turn.as_mut()) {
+            turn.begins(id.as_deref());
+        }
         let asks_for_held = matches!((&news, &self.held), (HostNews::Asked(HostQuestion::Patch(id)), Some((held, ..))) if id == held);
         if asks_for_held && let Some((_, event, _)) = self.held.take() {
             self.pass_on(event).await;
         }
         self.release_held().await;
-        let of_turn = !matches!(news, HostNews::Hello(_) | HostNews::State(_) | HostNews::Beside);
-        if let Some(turn) = self.turn.as_mut().filter(|_| of_turn && news != HostNews::Failed) {
+        let of_turn = !matches!(
+            news,
+            HostNews::Hello(_)
+                | HostNews::State(_)
+                | HostNews::Behind
+                | HostNews::Settled(_)
+                | HostNews::Beside
+        );
+        let is_ours = self.is_of_our_turn();
+        if let Some(turn) = self.turn.as_mut().filter(|_| of_turn && is_ours && news != HostNews::Failed) {
             turn.goes_on();
         }
         if let HostNews::Proposed(id) = news {
@@ -168,8 +220,14 @@ impl LinkTask {
 
     /// The event with the number of the open turn: the protocol has none.
     fn numbered(&self, event: EngineEvent) -> EngineEvent {
-        let turn = self.turn.as_ref().filter(|turn| turn.is_at_host()).map(|turn| turn.number);
+        let turn = self.turn.as_ref().filter(|_| self.is_of_our_turn()).map(|turn| turn.number);
         EngineEvent { turn, ..event }
+    }
+
+    /// Whether what a host says is of our turn: of one that tells of each prompt it is so once it told of ours.
+    fn is_of_our_turn(&self) -> bool {
+        let turn = self.turn.as_ref().filter(|turn| turn.is_at_host());
+        turn.is_some_and(|turn| turn.is_begun() || !self.hello.replays())
     }
 
     /// A question is remembered before it is told: its answer may come at once.
@@ -183,12 +241,15 @@ impl LinkTask {
     /// What a message means beside what is shown of it.
     async fn heed(&mut self, news: HostNews, greeting: &mut Greeting) {
         let now = self.now();
+        let is_ours = self.is_of_our_turn();
         match news {
             HostNews::Hello(hello) => {
+                self.parts.state().takes_hunks = hello.takes_hunks();
                 self.hello = hello;
                 if matches!(greeting, Greeting::Awaited(_)) {
                     if self.wants_state() {
-                        *greeting = Greeting::Greeted(now + STATE);
+                        let wait = if self.hello.replays() { REPLAYING } else { STATE };
+                        *greeting = Greeting::Greeted(now + wait);
                     } else {
                         *greeting = Greeting::Done;
                         self.settle(None).await;
@@ -197,29 +258,45 @@ impl LinkTask {
             }
             HostNews::State(state) => self.state(state, greeting).await,
             HostNews::Piece { piece, so_far } => {
-                let same = self.turn.as_mut().is_none_or(|turn| turn.takes(&piece, so_far.as_deref()));
+                let turn = self.turn.as_mut().filter(|_| is_ours);
+                let same = turn.is_none_or(|turn| turn.takes(&piece, so_far.as_deref()));
                 if !same && !std::mem::replace(&mut self.told_difference, true) {
                     let text = "What the host says of its answer so far is not what it had streamed; its final answer will count.";
                     self.notice("warning", text.to_owned()).await;
                 }
             }
             HostNews::Tool => {
-                if let Some(turn) = self.turn.as_mut() {
+                if let Some(turn) = self.turn.as_mut().filter(|_| is_ours) {
                     turn.meets_a_tool();
                 }
             }
+            // A host that tells of each prompt always tells its end, too; before it begins, an error may be its refusal.
             HostNews::Failed => {
-                if let Some(turn) = self.turn.as_mut() {
+                let ends = |turn: &&mut LinkTurn| !(self.hello.replays() && turn.is_begun());
+                if let Some(turn) = self.turn.as_mut().filter(ends) {
                     turn.fails(now);
                 }
             }
             HostNews::Ended { message, cancelled } => self.ended(&message, cancelled).await,
-            HostNews::Asked(_) | HostNews::Proposed(_) | HostNews::Works | HostNews::Beside => {}
+            HostNews::Settled(settled) => self.settled(settled).await,
+            HostNews::Asked(_)
+            | HostNews::Proposed(_)
+            | HostNews::Prompt(_)
+            | HostNews::Behind
+            | HostNews::Works
+            | HostNews::Beside => {}
         }
     }
 
     async fn state(&mut self, state: HostState, greeting: &mut Greeting) {
         if *greeting == Greeting::Done {
+            if let Some(place) = state.place.filter(|_| self.together.is_empty()) {
+                self.place = Some(place);
+            }
+            return;
+        }
+        // What a host tells again comes before the word of what became of what we have.
+        if self.hello.replays() && state.resume.is_none() {
             return;
         }
         *greeting = Greeting::Done;
@@ -227,7 +304,13 @@ impl LinkTask {
     }
 
     async fn ended(&mut self, message: &str, cancelled: bool) {
-        let Some(turn) = self.turn.as_ref().filter(|turn| turn.is_at_host()) else { return };
+        let Some(turn) = self.turn.as_ref().filter(|_| self.is_of_our_turn()) else { return };
+        let of_given_up = self
+            .given_up
+            .take_if(|streamed| !self.hello.replays() && turn.is_not_ended_by(message, cancelled, streamed));
+        if of_given_up.is_some() {
+            return;
+        }
         let cancelled = cancelled || turn.is_stopping();
         if turn.differs_from(message) {
             let text = "The final answer of the host is not what it had streamed; the final answer is shown.";
@@ -251,7 +334,8 @@ impl LinkTask {
     async fn pass_on(&mut self, mut event: EngineEvent) {
         self.heard += 1;
         event.ts = event.ts.or_else(|| Some((self.parts.now_ms)()));
-        let cursor = Some(EngineCursor { seq: self.heard, id: String::new() });
+        let id = self.place.as_ref().map(HostPlace::to_token).unwrap_or_default();
+        let cursor = Some(EngineCursor { seq: self.heard, id });
         let session_id = self.session_id.clone();
         self.report(EngineReport::Said { session_id, event, cursor }).await;
     }

@@ -11,10 +11,11 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::open_turn::{LinkTurn, LinkTurnOver};
-use super::standing::{LinkBefore, SocketStanding, TurnFate};
+use super::standing::{LinkBefore, SocketStanding, StandingTurn, TurnFate};
 use super::wake::{SOON, pause};
 use crate::app::ports::{EngineDecision, EngineReport, LinkNews, StreamReport, TurnFailure};
-use crate::domain::dialect::desktop::hear::{HostHello, HostState};
+use crate::domain::dialect::desktop::hear::{HostHello, HostSettled, HostState};
+use crate::domain::dialect::desktop::place::HostPlace;
 use crate::domain::event::EngineEvent;
 use crate::domain::remedy::{Remedy, Retry, RetryWhen};
 use crate::engine::desktop::DesktopParts;
@@ -43,6 +44,14 @@ pub(super) struct LinkTask {
     pub(super) asks: HashMap<String, HostAsk>,
     pub(super) unsent: VecDeque<String>,
     pub(super) hello: HostHello,
+    /// Up to where everything is here, by the numbers of a host that numbers.
+    pub(super) place: Option<HostPlace>,
+    /// Messages whose last, with their place, has not come. They are nothing to anybody before it does: after a break they come again.
+    pub(super) together: Vec<EngineEvent>,
+    /// Messages of the transcript since the socket was opened.
+    pub(super) replayed: u64,
+    /// What the host said to be settled, newest last: nobody tells it a second time.
+    settled: VecDeque<String>,
     pub(super) before: LinkBefore,
     /// A socket stands, and how it stands was said.
     pub(super) stands: bool,
@@ -50,6 +59,8 @@ pub(super) struct LinkTask {
     pub(super) held: Option<(String, EngineEvent, Duration)>,
     /// A different whole was said once in this turn.
     pub(super) told_difference: bool,
+    /// What came of a turn that was given up and whose end may still come.
+    pub(super) given_up: Option<String>,
     /// Tries since it last stood, and why the last one failed.
     trouble: Option<(u32, String)>,
 }
@@ -88,10 +99,15 @@ impl LinkTask {
             asks: HashMap::new(),
             unsent: VecDeque::new(),
             hello: HostHello::default(),
+            place: None,
+            together: Vec::new(),
+            replayed: 0,
+            settled: VecDeque::new(),
             before: if made { LinkBefore::Made } else { LinkBefore::Unopened },
             stands: false,
             held: None,
             told_difference: false,
+            given_up: None,
             trouble: None,
         }
     }
@@ -193,16 +209,16 @@ impl LinkTask {
     /// Takes an order while no socket stands, or prepares what the socket then sends.
     pub(super) async fn take(&mut self, order: LinkOrder) {
         match order {
-            LinkOrder::Attach { heard, open_turn } => self.attach(heard, open_turn).await,
+            LinkOrder::Attach { heard, place, open_turn } => self.attach(heard, place, open_turn).await,
             LinkOrder::Begin(number) => {
                 self.turn = Some(LinkTurn::preparing(number));
                 self.told_difference = false;
             }
-            LinkOrder::Prompt { turn, text } => {
+            LinkOrder::Prompt { turn, text, message_id } => {
                 let now = self.now();
                 // One that was stopped meanwhile is not waited for.
                 if let Some(open) = self.turn.as_mut().filter(|open| open.number == turn) {
-                    open.waits(text, now);
+                    open.waits(text, message_id, now);
                 }
             }
             LinkOrder::NotBegun(number) => {
@@ -214,7 +230,7 @@ impl LinkTask {
         }
     }
 
-    async fn attach(&mut self, heard: u64, open_turn: Option<u64>) {
+    async fn attach(&mut self, heard: u64, place: Option<HostPlace>, open_turn: Option<u64>) {
         if self.stands {
             return self.link(LinkNews::Resumed(crate::app::ports::ResumedLink::Complete)).await;
         }
@@ -223,6 +239,7 @@ impl LinkTask {
             return self.link(LinkNews::Connecting { retry, error: Some(error) }).await;
         }
         self.heard = self.heard.max(heard);
+        self.place = self.place.take().or(place);
         if self.turn.is_none() && self.before == LinkBefore::Unopened {
             self.turn = open_turn.map(LinkTurn::of_an_earlier_process);
         }
@@ -243,8 +260,11 @@ impl LinkTask {
 
     /// An answer: to the host, and then whatever it allowed is done, where that is ours to do.
     fn decide(&mut self, id: &str, decision: EngineDecision) {
+        if self.settled.iter().any(|settled| settled == id) {
+            return;
+        }
         let ask = self.asks.remove(id).unwrap_or(HostAsk::Tool);
-        for text in run_here::answers(id, &ask, &decision) {
+        for text in run_here::answers(id, &ask, &decision, &self.hello) {
             self.say_when_it_stands(text);
         }
         run_here::follow(&self.parts, &self.session_id, ask, &decision, &self.hello, self.later.clone());
@@ -254,6 +274,20 @@ impl LinkTask {
     pub(super) fn asked(&mut self, id: String, ask: HostAsk) {
         if self.asks.len() < ASKS {
             self.asks.insert(id, ask);
+        }
+    }
+
+    /// The host said that a question is settled. Who answered it is told, where that was not this side.
+    pub(super) async fn settled(&mut self, settled: HostSettled) {
+        let HostSettled { request_id, allowed, by } = settled;
+        let waited = self.asks.remove(&request_id).is_some();
+        if self.settled.len() >= ASKS {
+            self.settled.pop_front();
+        }
+        self.settled.push_back(request_id);
+        if let Some(by) = by.filter(|_| waited) {
+            let done = if allowed { "allowed" } else { "denied" };
+            self.notice("info", format!("{by} {done} what was asked.")).await;
         }
     }
 
@@ -280,11 +314,24 @@ impl LinkTask {
             LinkBefore::Stood(since) => LinkBefore::Stood(self.now().saturating_sub(since)),
             before => before,
         };
-        let turn_at_host = self.turn.as_ref().is_some_and(LinkTurn::is_at_host);
-        let (news, fate) = SocketStanding { heard: self.heard, before, turn_at_host, state }.told();
+        let turn = match self.turn.as_ref().filter(|turn| turn.is_at_host()) {
+            None => StandingTurn::None,
+            Some(turn) if turn.is_begun() => StandingTurn::Begun,
+            Some(_) => StandingTurn::Sent,
+        };
+        if let Some(place) = state.as_ref().and_then(|state| state.place.clone()) {
+            self.place = Some(place);
+        }
+        let replayed = self.replayed;
+        let (news, fate) = SocketStanding { heard: self.heard, before, turn, state, replayed }.told();
         (self.stands, self.trouble) = (true, None);
-        if fate == TurnFate::Over {
-            self.turn = None;
+        match fate {
+            TurnFate::GoesOn => {}
+            TurnFate::Over => self.turn = None,
+            TurnFate::InDoubt => {
+                let now = self.now();
+                self.turn.iter_mut().for_each(|turn| turn.is_doubted(now));
+            }
         }
         for news in news {
             self.link(news).await;
@@ -304,6 +351,9 @@ impl LinkTask {
         }
         let origin = self.parts.client.origin().to_owned();
         let Some(over) = self.turn.as_ref().and_then(|turn| turn.over(now)) else { return };
+        if matches!(over, LinkTurnOver::NotStopped | LinkTurnOver::Failed) {
+            self.given_up = self.turn.clone().map(LinkTurn::into_streamed);
+        }
         let (failure, cancelled) = match over {
             LinkTurnOver::NeverSent => (
                 TurnFailure::new(
@@ -319,6 +369,15 @@ impl LinkTask {
                     "The desktop host at {origin} did not say that it stopped; the turn may go on there."
                 )
                 .into(),
+                false,
+            ),
+            LinkTurnOver::NotTaken => (
+                TurnFailure::new(
+                    format!(
+                        "The desktop host at {origin} did not get the prompt before the connection broke; send it again."
+                    ),
+                    Retry::not_taken(RetryWhen::Later),
+                ),
                 false,
             ),
             LinkTurnOver::Failed => (

@@ -22,6 +22,9 @@ pub(super) const GREETING: Duration = Duration::from_millis(1_500);
 /// How long a host has to tell how a session stands, behind its greeting, where that decides something.
 pub(super) const STATE: Duration = Duration::from_millis(500);
 
+/// The same between two messages of one that tells first what followed what is known.
+pub(super) const REPLAYING: Duration = Duration::from_secs(10);
+
 /// How long a proposed change waits for the question that names it, which follows at once where there is one.
 pub(super) const QUESTION: Duration = Duration::from_millis(250);
 
