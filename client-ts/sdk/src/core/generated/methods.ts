@@ -67,6 +67,10 @@ export const REQUESTS: ReadonlyArray<keyof Requests> = [
   "bb/models/set",
   "bb/models/providers",
   "bb/models/check",
+  "bb/mcp/list",
+  "bb/mcp/restart",
+  "bb/mcp/set",
+  "bb/mcp/allow",
   "bb/setCredentials",
   "bb/rpc",
 ];

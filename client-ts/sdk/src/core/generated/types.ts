@@ -22,6 +22,8 @@ export type AgentCapabilities = {
   promptCapabilities?: PromptCapabilities;
   /** What can be done with a session. */
   sessionCapabilities?: SessionCapabilities;
+  /** Which tool servers it takes beside those that are programs. */
+  mcpCapabilities?: McpCapabilities;
 };
 
 /** A command that a prompt may begin with, as `/name`. */
@@ -328,6 +330,16 @@ export type Block = ({
   preview: string;
 });
 
+/** How far a turn of the embedded engine goes before it asks whether to go on. Each answer that it may adds the same again. */
+export type BudgetSetting = {
+  /** Replies of the model. Default 100; 0 means no bound. */
+  steps?: number | null;
+  /** Tokens in and out, as the provider counts them. Default 5000000; 0 means no bound. */
+  tokens?: number | null;
+  /** What it costs, where that is known. Default: no bound. */
+  cost?: number | null;
+};
+
 /** One change of the view. `put` replaces by `id`, or inserts: at the end, or behind the block that `after` names; `append` adds `text` to the block's `text`. */
 export type Change = {
   /** Which lane. */
@@ -516,7 +528,7 @@ export type ContextDiagnostic = {
 };
 
 /** What a thing is, in the order in which things are kept when there is not room for all of them. */
-export type ContextKind = "file" | "symbol" | "folder" | "selection" | "scope" | "diagnostics" | "terminal" | "diff" | "active_editor" | "test" | "source" | "import" | "dependent" | "git" | "open_editors";
+export type ContextKind = "file" | "symbol" | "folder" | "resource" | "selection" | "scope" | "diagnostics" | "terminal" | "diff" | "active_editor" | "test" | "source" | "import" | "dependent" | "git" | "open_editors";
 
 /** What a prompt names. */
 export type ContextMention = {
@@ -613,6 +625,9 @@ export type EditorTerminal = {
   /** When it ended: ISO-8601, UTC. */
   timestamp?: string | null;
 };
+
+/** How hard a model thinks before it answers. */
+export type Effort = "low" | "medium" | "high";
 
 /** The four engines. */
 export type EngineKind = "embedded" | "breadboard" | "desktop" | "acp";
@@ -897,6 +912,82 @@ export type LoginMethod = {
   command?: string | null;
 };
 
+/** Which tool servers an agent takes beside those that are programs, which every agent takes. */
+export type McpCapabilities = {
+  /** Those at an address, over streamable HTTP. */
+  http?: boolean;
+};
+
+/** A resource, as a person names it. */
+export type McpResourceShown = {
+  /** What is written in a prompt, without the `@`. */
+  mention: string;
+  /** What a person reads. */
+  name: string;
+  /** What it holds. */
+  description?: string | null;
+  /** Its type. */
+  mimeType?: string | null;
+};
+
+/** One server of tools: a program (`command`) or an address (`url`), in the shape that other clients take too. */
+export type McpServerSetting = {
+  /** Program of a server on standard streams. */
+  command?: string | null;
+  /** Its arguments. */
+  args?: string[] | null;
+  /** Its extra environment. `${NAME}` in a value stands for a variable of ours, which then is a secret. */
+  env?: { [key: string]: string } | null;
+  /** Address of a server over streamable HTTP. */
+  url?: string | null;
+  /** Headers of each request to it; `${NAME}` as in `env`. */
+  headers?: { [key: string]: string } | null;
+  /** `stdio` or `http`, for those who write it; what is there says it as well. */
+  type?: string | null;
+  /** True: it is not used. */
+  disabled?: boolean | null;
+};
+
+/** A server, and how it stands. */
+export type McpServerState = {
+  /** Its name. */
+  name: string;
+  /** Who named it. */
+  source: McpSource;
+  /** `stdio` or `http`; absent where it is neither. */
+  transport?: string | null;
+  /** How it is reached, in one line without secrets. */
+  definition?: string | null;
+  /** How it stands. */
+  status: McpStatus;
+  /** Why, and what to do next, in sentences. */
+  message?: string | null;
+  /** The tools that it offers, once it is ready. */
+  tools?: McpToolShown[];
+  /** Its prompts, as commands that a prompt may begin with. */
+  commands?: AgentCommand[];
+  /** Its resources, as mentions. */
+  resources?: McpResourceShown[];
+  /** Of a server that a file of the workspace names: what is to be allowed, or was, with `bb/mcp/allow`. */
+  digest?: string | null;
+};
+
+/** Who named a server. */
+export type McpSource = "settings" | "session" | "workspace";
+
+/** How a server stands. */
+export type McpStatus = "unasked" | "stopped" | "starting" | "ready" | "failed";
+
+/** A tool, as a person sees it. */
+export type McpToolShown = {
+  /** Its name at the server. */
+  name: string;
+  /** What a person reads. */
+  title?: string | null;
+  /** What it does, as the server says. */
+  description?: string | null;
+};
+
 /** One model. */
 export type ModelEntry = {
   /** Id for `bb/models/set`. */
@@ -905,6 +996,16 @@ export type ModelEntry = {
   name: string;
   /** Provider. */
   provider?: string | null;
+};
+
+/** What a model costs, for a million tokens each, in whatever currency the budget is in. */
+export type ModelPrice = {
+  /** Of what it reads. */
+  input: number;
+  /** Of what it writes. */
+  output: number;
+  /** Of what it reads from the provider's cache. Default: as `input`. */
+  cachedInput?: number | null;
 };
 
 /** Whoever offers models. */
@@ -931,6 +1032,16 @@ export type ModelSetting = {
   name: string;
   /** Base URL. Default: the provider's own. */
   url?: string | null;
+  /** How hard it thinks before it answers: `low`, `medium` or `high`. Default: as the provider has it. */
+  effort?: Effort | null;
+  /** How freely it chooses its words, from 0 to 2. Default: as the provider has it. */
+  temperature?: number | null;
+  /** Tokens that it can read at once. Default: what is known of a model of this name, else 32768. */
+  contextWindow?: number | null;
+  /** Whether it sees images. Default: what is known of a model of this name. */
+  images?: boolean | null;
+  /** What it costs. Without, costs are told only where the endpoint tells them. */
+  price?: ModelPrice | null;
 };
 
 /** How loud a notice is. */
@@ -1491,6 +1602,8 @@ export type Subject = ({
   kind: "tool";
   /** Its name, in the engine's words. */
   name: string;
+  /** The user's server of tools that it belongs to, where it is one of those. */
+  server?: string | null;
   /** Its arguments. */
   input?: unknown;
 } | {
@@ -2784,7 +2897,7 @@ export type SessionInfoResult = {
   configOptions?: ConfigOption[] | null;
   /** Models, as older agents name them. */
   models?: SessionModels | null;
-  /** Commands that a prompt may begin with. */
+  /** Commands that a prompt may begin with: the agent's, or, in a session of our own engine, the prompts of tool servers. */
   commands?: AgentCommand[] | null;
   /** What was used. */
   usage?: AgentUsage | null;
@@ -2912,6 +3025,16 @@ export type ModelsSetParams = {
   name: string;
   /** Base URL. Default: the provider's own. */
   url?: string | null;
+  /** How hard it thinks before it answers: `low`, `medium` or `high`. Default: as the provider has it. */
+  effort?: Effort | null;
+  /** How freely it chooses its words, from 0 to 2. Default: as the provider has it. */
+  temperature?: number | null;
+  /** Tokens that it can read at once. Default: what is known of a model of this name, else 32768. */
+  contextWindow?: number | null;
+  /** Whether it sees images. Default: what is known of a model of this name. */
+  images?: boolean | null;
+  /** What it costs. Without, costs are told only where the endpoint tells them. */
+  price?: ModelPrice | null;
 };
 
 /** Result of `bb/models/list` and `bb/models/set`. */
@@ -2951,6 +3074,60 @@ export type ModelsCheckResult = {
   models?: string[] | null;
   /** What is wrong and what to do about it, in one sentence. */
   problem?: string | null;
+};
+
+/** Params of `bb/mcp/list`. */
+export type McpListParams = {
+  /** With the servers of this session besides. */
+  sessionId?: string | null;
+};
+
+/** Result of `bb/mcp/list` and `bb/mcp/set`. */
+export type McpListResult = {
+  /** The servers, by name. */
+  servers: McpServerState[];
+};
+
+/** Params of `bb/mcp/restart`. */
+export type McpRestartParams = {
+  /** Name of the server. */
+  server: string;
+  /** The session that it belongs to, where it is one of a session. */
+  sessionId?: string | null;
+};
+
+/** Result of `bb/mcp/list` and `bb/mcp/set`. */
+export type McpRestartResult = {
+  /** The servers, by name. */
+  servers: McpServerState[];
+};
+
+/** Params of `bb/mcp/set`. */
+export type McpSetParams = {
+  /** The session. */
+  sessionId: string;
+  /** Its servers by name, in place of those that it had. They are kept in memory only. */
+  mcpServers: { [key: string]: McpServerSetting };
+};
+
+/** Result of `bb/mcp/list` and `bb/mcp/set`. */
+export type McpSetResult = {
+  /** The servers, by name. */
+  servers: McpServerState[];
+};
+
+/** Params of `bb/mcp/allow`. */
+export type McpAllowParams = {
+  /** Name of a server that a file of the workspace names. */
+  server: string;
+  /** The digest of the definition that was shown. */
+  digest: string;
+};
+
+/** Result of `bb/mcp/list` and `bb/mcp/set`. */
+export type McpAllowResult = {
+  /** The servers, by name. */
+  servers: McpServerState[];
 };
 
 /** Params of `bb/setCredentials`. */
@@ -3207,8 +3384,12 @@ export type InitializationOptions = {
   engine?: EngineSetting | null;
   /** Agents by name. */
   agents?: { [key: string]: AgentSetting } | null;
+  /** Servers of tools, resources and prompts (Model Context Protocol) by name; used by the embedded engine, and given to agents. */
+  mcpServers?: { [key: string]: McpServerSetting } | null;
   /** The model of the embedded engine. Default: none, which answers by retrieval. */
   model?: ModelSetting | null;
+  /** How far a turn of the embedded engine goes before it asks. */
+  budget?: BudgetSetting | null;
   /** Whether the editor trusts the workspace. Default: false. */
   workspaceTrusted?: boolean | null;
   /** Directory of the journal. Default: `breadboard-ls` in the user's state directory. */
@@ -3351,6 +3532,14 @@ export type Requests = {
   "bb/models/providers": { params: ModelsProvidersParams; result: ModelsProvidersResult };
   /** Asks an endpoint for its models, before it is chosen. */
   "bb/models/check": { params: ModelsCheckParams; result: ModelsCheckResult };
+  /** Lists the servers of tools, how each stands, and what it offers. */
+  "bb/mcp/list": { params: McpListParams; result: McpListResult };
+  /** Ends a server of tools and starts it anew. */
+  "bb/mcp/restart": { params: McpRestartParams; result: McpRestartResult };
+  /** Gives a session servers of tools of its own, in memory only. */
+  "bb/mcp/set": { params: McpSetParams; result: McpSetResult };
+  /** Allows a server of tools that a file of the workspace names, as it was shown. */
+  "bb/mcp/allow": { params: McpAllowParams; result: McpAllowResult };
   /** Hands over a token, which then never leaves the server. */
   "bb/setCredentials": { params: SetCredentialsParams; result: SetCredentialsResult };
   /** Carries one v1 envelope, so that a thin host can pass webview messages through. */
