@@ -45,7 +45,9 @@ async fn what_waits_is_listed_with_who_asks_and_until_when() {
     assert_eq!(desk.ask("bb/permission/list", json!({})).await.unwrap()["pending"][0], pending);
     let other = desk.session().await;
     let none = desk.ask("bb/permission/list", json!({ "sessionId": other })).await.unwrap();
-    let approvals = json!({ "mode": "ask", "classes": {}, "patterns": [], "runner": "local_terminal" });
+    let files = json!({ "read": ["**/*"], "change": ["**/*"], "never": [] });
+    let approvals =
+        json!({ "mode": "ask", "classes": {}, "patterns": [], "runner": "local_terminal", "files": files });
     assert_eq!(none, json!({ "pending": [], "rules": [], "approvals": approvals }));
 }
 

@@ -82,6 +82,24 @@ async fn r000_26_stop_ends_the_turn_pauses_the_queue_and_resume_goes_on() {
 }
 
 #[tokio::test]
+async fn a_prompt_sent_while_a_stopped_turn_ends_is_the_next_one_where_nothing_waited() {
+    // Given a turn that is stopped with no prompt behind it
+    let dir = tempfile::tempdir().unwrap();
+    let desk = Desk::at(dir.path(), Setup::default());
+    let session = desk.session().await;
+    desk.prompt(&session, "one").await;
+    desk.ask("bb/stop", json!({"sessionId": session})).await.unwrap();
+    // When the next prompt comes before that turn has ended
+    desk.prompt(&session, "two").await;
+    desk.end(&session, 1).await;
+    desk.caught_up().await;
+    // Then it begins: the stop held back what waited then, and not what was sent after it
+    assert_eq!(desk.engine_heard(), ["start 1 one", "stop", "start 2 two"]);
+    let queue = desk.ask("bb/queue/list", json!({"sessionId": session})).await.unwrap();
+    assert_eq!(queue, json!({"items": [], "paused": false}));
+}
+
+#[tokio::test]
 async fn a_turn_without_an_end_of_the_engine_gets_one_of_ours() {
     let dir = tempfile::tempdir().unwrap();
     let desk = Desk::at(dir.path(), Setup::default());

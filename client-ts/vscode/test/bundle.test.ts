@@ -69,7 +69,7 @@ it("R000-79: Cursor and older editors can run it: no API newer than the oldest o
 it("every command of the manifest has a handler, and every handler is in the manifest", () => {
   const { contributes } = JSON.parse(read("package.json"));
   const handled = [
-    ...read("src/extension.ts").matchAll(/"(breadboard\.[a-zA-Z]+)": (?:\(|stop|menu|diffWithHead)/g),
+    ...read("src/extension.ts").matchAll(/"(breadboard\.[a-zA-Z]+)": (?:\(|stop|menu|pair|diffWithHead)/g),
   ].map(([, name]) => name);
   expect(handled.sort()).toEqual(contributes.commands.map(({ command }: { command: string }) => command).sort());
 });

@@ -71,7 +71,12 @@ impl App {
         let busy = self.known(&session_id)?.record.turn.is_open();
         let disposition = if busy { Disposition::Queued } else { Disposition::Started };
         if busy {
-            self.record_mut(&session_id)?.queue.push(prompt.clone()).map_err(|_| queue_full())?;
+            let queue = &mut self.record_mut(&session_id)?.queue;
+            // A stop holds back what waited then, and this was sent behind it.
+            if queue.items().is_empty() {
+                queue.resume();
+            }
+            queue.push(prompt.clone()).map_err(|_| queue_full())?;
             self.clients.prompters.waits(&session_id, &message_id, by);
         }
         let result = SendMessageResult { session_id: session_id.clone(), message_id, disposition };

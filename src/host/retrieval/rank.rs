@@ -72,6 +72,7 @@ pub fn find_places(
     })?;
     found.places = best_places(&files, looked, limit);
     progress(Stage::Reranking, found.places.len() as u64);
+    known.ask_for_the_rest();
     Ok(found)
 }
 

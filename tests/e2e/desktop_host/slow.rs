@@ -59,7 +59,8 @@ fn a_stalled_client_is_warned_before_anything_blocks_gets_a_snapshot_and_holds_n
         assert_ne!(message["reason"], "behind", "a snapshot came before the warning");
         bytes += message.to_string().len();
     };
-    assert!(warned_after < 2 << 20, "the warning stood behind {warned_after} bytes");
+    // A window, and what one message of the loop says: of two turns at most, each of them told whole three times.
+    assert!(warned_after < 4 << 20, "the warning stood behind {warned_after} bytes");
     let snapshot = stalled.wait_for("session.snapshot", |message| message["reason"] == "behind");
     let newest = snapshot["messages"].as_array().expect("messages").last().expect("an entry");
     assert!(newest["content"].as_str().expect("text").starts_with("15 "), "{newest:.200}");

@@ -74,7 +74,6 @@ export class ServerConnection implements vscode.Disposable {
   private startedWith: UserSettings | undefined;
   private agents: readonly string[] = [];
   private disposed = false;
-  private command: string | undefined;
   /** Whether the server has the token that is stored. */
   private tokenIsHanded = true;
   private working: Promise<void> = Promise.resolve();
@@ -220,11 +219,6 @@ export class ServerConnection implements vscode.Disposable {
     await this.ports.credentials.keep(scope, token, place);
   }
 
-  /** The program of the server, as it was started. */
-  get program(): string | undefined {
-    return this.command;
-  }
-
   private settings(): UserSettings {
     return readUserSettings(vscode.workspace.getConfiguration("breadboard"));
   }
@@ -240,7 +234,6 @@ export class ServerConnection implements vscode.Disposable {
       this.become("failed", found.sentence);
       return;
     }
-    this.command = found.command;
     this.ports.log.info(`Starting ${found.command} (from ${found.from}).`);
     this.become("starting");
     const { isTrusted } = vscode.workspace;

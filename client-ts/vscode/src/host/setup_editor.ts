@@ -44,7 +44,7 @@ export function openSetup({ context, server, credentials, isRunning, changed }: 
   return new SetupDesk({
     ask: (method, params) => server.request(method, params),
     settings: () => readUserSettings(configuration()),
-    run: (args, env) => run(server.program, args, env),
+    run: async (args, env) => run(server.program(), args, env),
     askKey: (title, prompt) =>
       Promise.resolve(vscode.window.showInputBox({ title, prompt, password: true, ignoreFocusOut: true })),
     storedToken: (scope, place) => credentials.tokenFor(scope, place),
@@ -66,11 +66,10 @@ export function openSetup({ context, server, credentials, isRunning, changed }: 
 
 /** Runs the program to its end, with a state of its own that is gone afterwards; gives what it printed. */
 async function run(
-  program: string | undefined,
+  program: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): Promise<string> {
-  if (program === undefined) throw new Error("The server does not run; restart it.");
   const state = await mkdtemp(path.join(tmpdir(), "breadboard-try-"));
   try {
     return await new Promise<string>((resolve, reject) => {
