@@ -35,10 +35,13 @@ const SERVERS: usize = 32;
 /// Sentences about servers that one session was told.
 const TOLD: usize = 64;
 
+/// Reads a variable of the environment, for what the definition of a server takes from there.
+type ReadVariable = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
 /// See the module.
 pub(crate) struct McpPool {
     means: StartMeans,
-    variable: Box<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    variable: ReadVariable,
     state: Mutex<PoolState>,
 }
 

@@ -41,7 +41,7 @@ pub enum Beside {
 impl Plan {
     pub fn of(seed: u64) -> Self {
         let mut dice = Rng::with_seed(seed);
-        let dialect = if seed % 2 == 0 { HostDialect::Seed } else { HostDialect::Source };
+        let dialect = if seed.is_multiple_of(2) { HostDialect::Seed } else { HostDialect::Source };
         let count = dice.u64(1..=3);
         let (mut prompts, mut lines) = (Vec::new(), Vec::new());
         for at in 0..count {

@@ -68,7 +68,7 @@ fn the_next_prompt_goes_along_with_what_the_tools_said_before_also_after_a_kill(
     let asked: Vec<Value> = (0..4).map(|_| model.asked().body).collect();
     let told = "a.txt: lines 1-2 of 2\none\ntwo\n".to_owned();
     for body in &asked[1..] {
-        assert_eq!(results(body), [told.clone()]);
+        assert_eq!(results(body), std::slice::from_ref(&told));
     }
     let said: Vec<String> = messages(&asked[3]).into_iter().map(|(_, text)| text).collect();
     assert_eq!(

@@ -363,7 +363,7 @@ impl EmbeddedParts {
             // Without a model nobody reads them.
             let reads = model.is_some();
             let read = |attachments: &[_]| if reads { attachments::read(attachments) } else { Vec::new() };
-            let past = |turn| past_turn(turn, setting.as_ref(), &read);
+            let past = |turn| past_turn(turn, setting.as_ref(), read);
             let earlier = memory.into_iter().map(past).collect();
             (model, read(&attachments), earlier)
         })

@@ -158,10 +158,7 @@ fn tool<'a>(payload: &'a Map<String, Value>, step: ToolStep<'a>) -> ToolNews<'a>
         title: telling.map(|telling| title(&name, telling)),
         input: args.map(|args| cut::value(Cow::Borrowed(args), INPUT)),
         name: Some(name),
-        pictures: match &step {
-            ToolStep::Result(_) => pictures(payload),
-            _ => Vec::new(),
-        },
+        pictures: if matches!(step, ToolStep::Result(_)) { pictures(payload) } else { Vec::new() },
         step,
         ..ToolNews::default()
     }
@@ -177,13 +174,11 @@ fn pictures(payload: &Map<String, Value>) -> Vec<Picture> {
 
 /// A result in words, without what is shown beside them.
 fn spoken(result: &Value) -> Option<String> {
-    match result {
-        Value::Object(fields) if fields.contains_key("images") => {
-            let rest = fields.iter().filter(|(name, _)| *name != "images");
-            in_words::words(&Value::Object(rest.map(|(name, value)| (name.clone(), value.clone())).collect()))
-        }
-        _ => in_words::words(result),
-    }
+    let Some(fields) = result.as_object().filter(|fields| fields.contains_key("images")) else {
+        return in_words::words(result);
+    };
+    let rest = fields.iter().filter(|(name, _)| *name != "images");
+    in_words::words(&Value::Object(rest.map(|(name, value)| (name.clone(), value.clone())).collect()))
 }
 
 fn outcome(payload: &Map<String, Value>) -> ToolOutcome<'_> {
