@@ -189,7 +189,7 @@ pub struct ModelSetting {
     /// How freely it chooses its words, from 0 to 2. Default: as the provider has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// Tokens that it can read at once. Default: what is known of a model of this name, else 32768.
+    /// Tokens that it can read at once. Default: what is known of a model of this name, else 128000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_window: Option<u64>,
     /// Whether it sees images. Default: what is known of a model of this name.

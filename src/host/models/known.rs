@@ -5,8 +5,9 @@
 
 use super::target::Provider;
 
-/// Tokens that a model reads of which nothing is known.
-pub(crate) const WINDOW: u64 = 32_768;
+/// Tokens that a model reads of which nothing is known: what most of them read today. One that reads less says that a question is too
+/// long, and then a summary is made too.
+pub(crate) const WINDOW: u64 = 128_000;
 
 /// What Ollama is asked for where nothing is stated: its own default would cut the rules off.
 const OLLAMA_WINDOW: u64 = 16_384;

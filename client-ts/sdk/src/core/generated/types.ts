@@ -1036,7 +1036,7 @@ export type ModelSetting = {
   effort?: Effort | null;
   /** How freely it chooses its words, from 0 to 2. Default: as the provider has it. */
   temperature?: number | null;
-  /** Tokens that it can read at once. Default: what is known of a model of this name, else 32768. */
+  /** Tokens that it can read at once. Default: what is known of a model of this name, else 128000. */
   contextWindow?: number | null;
   /** Whether it sees images. Default: what is known of a model of this name. */
   images?: boolean | null;
@@ -3029,7 +3029,7 @@ export type ModelsSetParams = {
   effort?: Effort | null;
   /** How freely it chooses its words, from 0 to 2. Default: as the provider has it. */
   temperature?: number | null;
-  /** Tokens that it can read at once. Default: what is known of a model of this name, else 32768. */
+  /** Tokens that it can read at once. Default: what is known of a model of this name, else 128000. */
   contextWindow?: number | null;
   /** Whether it sees images. Default: what is known of a model of this name. */
   images?: boolean | null;
