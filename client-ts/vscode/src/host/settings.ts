@@ -19,6 +19,8 @@ export interface ModelSetting {
   readonly name: string;
   readonly provider?: string;
   readonly url?: string;
+  /** How it is asked, and what is known of it. */
+  readonly [more: string]: unknown;
 }
 
 /** What only the user may set. */
@@ -29,6 +31,8 @@ export interface UserSettings {
   /** Servers of tools by name. */
   readonly mcpServers: Record<string, unknown> | undefined;
   readonly model: ModelSetting | undefined;
+  /** How far a turn of the embedded engine goes before it asks. */
+  readonly budget: Record<string, unknown> | undefined;
   readonly stateDir: string | undefined;
   /** What is done without asking. */
   readonly approvals: Record<string, unknown> | undefined;
@@ -57,6 +61,7 @@ export function readUserSettings(configuration: Configuration): UserSettings {
     agents: object(own("agents")),
     mcpServers: filled(own("mcpServers")),
     model: model !== undefined && typeof model["name"] === "string" ? (model as unknown as ModelSetting) : undefined,
+    budget: filled(own("budget")),
     stateDir: typeof stateDir === "string" && stateDir !== "" ? stateDir : undefined,
     approvals: filled(own("approvals")),
     commands: filled(own("commands")),
@@ -92,7 +97,7 @@ export function initializationOptions(
   harmless: Record<string, unknown>,
   trusted: boolean,
 ): Record<string, unknown> {
-  const { engine, agents, mcpServers, model, stateDir, approvals, commands } = settings;
+  const { engine, agents, mcpServers, model, budget, stateDir, approvals, commands } = settings;
   // The embedded engine is the server's own default: saying it would stand before `BREADBOARD_API_URL` for no reason.
   const chosen = engine === undefined || isPlainEmbedded(engine) ? undefined : engine;
   return {
@@ -100,6 +105,7 @@ export function initializationOptions(
     ...(agents === undefined || Object.keys(agents).length === 0 ? {} : { agents }),
     ...(mcpServers === undefined ? {} : { mcpServers }),
     ...(model === undefined ? {} : { model }),
+    ...(budget === undefined ? {} : { budget }),
     ...(stateDir === undefined ? {} : { stateDir }),
     ...(approvals === undefined ? {} : { approvals }),
     ...(commands === undefined ? {} : { commands }),

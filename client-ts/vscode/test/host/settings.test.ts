@@ -21,6 +21,7 @@ const HOSTILE = {
   agents: { evil: { command: "/repo/evil" } },
   mcpServers: { evil: { command: "/repo/evil" } },
   model: { name: "evil", url: "http://evil" },
+  budget: { steps: 0, tokens: 0 },
   stateDir: "/repo",
   approvals: { mode: "edits", patterns: [{ pattern: "sh *", answer: "always" }] },
   commands: { runner: "server_runner" },
@@ -46,6 +47,7 @@ it("a repository chooses no program, engine, agent, model or folder", () => {
     agents: undefined,
     mcpServers: undefined,
     model: { name: "qwen3", provider: "ollama" },
+    budget: undefined,
     stateDir: undefined,
     approvals: undefined,
     commands: undefined,
@@ -55,6 +57,12 @@ it("a repository chooses no program, engine, agent, model or folder", () => {
     delivery: { maxLatencyMs: 40 },
     workspaceTrusted: false,
   });
+});
+
+it("what is known of a model and how far a turn goes are passed on", () => {
+  const model = { name: "qwen3", effort: "high", contextWindow: 64000 };
+  const settings = readUserSettings(configuration({ model, budget: { steps: 10 } }, HOSTILE));
+  expect(initializationOptions(settings, {}, true)).toEqual({ model, budget: { steps: 10 }, workspaceTrusted: true });
 });
 
 it("what is done without asking goes to the server, and a change of mode or runner needs no restart", () => {
@@ -83,6 +91,7 @@ it("the manifest says the same: what chooses something is of machine scope, and 
     "breadboard.agents",
     "breadboard.mcpServers",
     "breadboard.model",
+    "breadboard.budget",
     "breadboard.stateDir",
     "breadboard.approvals",
     "breadboard.commands",
