@@ -36,11 +36,12 @@ const ALL = [
   "killed",
   "keyboard",
   "accessibility",
+  "reading",
+  "natives",
+  // These choose other engines, and the last of them nothing at all.
   "pairing",
   "former_engine",
   "gap",
-  "reading",
-  "natives",
   "setup",
   "token",
 ];

@@ -78,6 +78,8 @@ export default async function approve(stage) {
   // A place that an answer names opens at its line.
   model.reply(says("It stands in `src/lib.rs:2:5`."));
   await ask("where is it?");
+  // While it is written a piece of the answer is drawn anew, and a click between two of them meets nothing.
+  await stage.idle();
   await view.locator(".assistant a", { hasText: "src/lib.rs:2:5" }).click();
   await page.locator(".statusbar-item", { hasText: "Ln 2, Col 5" }).waitFor();
   say("a place in an answer opened at its line");

@@ -11,6 +11,8 @@ import { breaks, gate, says } from "../model.mjs";
 export default async function natives({ page, view, model, folder, prompt, idle, command, show, picture, say }) {
   await command("View: Close All Editors");
   await command("BreadBoard: New Session");
+  // It is in front once its prompt has the focus.
+  await view.locator("textarea[aria-label=Prompt]").and(view.locator(":focus")).waitFor();
   await view.locator(".tab.active", { hasText: "New session" }).waitFor();
   await view.locator(".welcome").waitFor();
   await prompt.fill("");

@@ -42,6 +42,8 @@ export default async function pairing(stage) {
     await stage.reloadWindow();
     await view.locator(".banner", { hasText: "server is starting" }).waitFor({ state: "detached" });
     await command("BreadBoard: New Session");
+    // It is in front once its prompt has the focus.
+    await view.locator("textarea[aria-label=Prompt]").and(view.locator(":focus")).waitFor();
     model.reply(says("Hello from the host."));
     await ask("Say hello.");
     await view.locator(".assistant", { hasText: "Hello from the host." }).waitFor();

@@ -34,6 +34,8 @@ export default async function reading(stage) {
   const { page, view, model, prompt, ask, idle, command, picture, say } = stage;
   await command("View: Close All Editors");
   await command("BreadBoard: New Session");
+  // It is in front once its prompt has the focus.
+  await view.locator("textarea[aria-label=Prompt]").and(view.locator(":focus")).waitFor();
   model.reply(says(ANSWER));
   await ask("where is the limit of retries?");
   const answer = view.locator(".assistant").last();

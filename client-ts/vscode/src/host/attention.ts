@@ -72,8 +72,9 @@ export class Attention {
   }
 
   private async tellAsks(): Promise<void> {
-    const seen = this.ports.visible();
     const asks = (await this.pending()).filter((ask) => !this.told.has(nameOf(ask)));
+    // Not before: the editor says a moment late that the view is hidden.
+    const seen = this.ports.visible();
     for (const ask of asks) this.told.add(nameOf(ask));
     for (const name of this.told) {
       if (this.told.size <= MOST_TOLD) break;
