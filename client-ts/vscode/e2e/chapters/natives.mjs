@@ -20,7 +20,7 @@ export default async function natives({ page, view, model, folder, prompt, idle,
   await view.locator(".choices li", { hasText: "lib.rs" }).first().waitFor();
   await picture("mention");
   await prompt.press("Enter");
-  assert.equal(await prompt.inputValue(), "see @src/lib.rs ");
+  await eventually("the file is named", async () => ((await prompt.inputValue()) === "see @src/lib.rs " ? true : undefined));
   await prompt.fill("");
   await prompt.pressSequentially("@pro");
   await view.locator(".choices li", { hasText: "problems" }).waitFor();

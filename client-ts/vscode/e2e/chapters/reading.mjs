@@ -3,7 +3,7 @@
 // changed and sent anew, finding, and the whole as Markdown.
 import assert from "node:assert/strict";
 import { says } from "../model.mjs";
-import { written } from "../stage.mjs";
+import { eventually, written } from "../stage.mjs";
 
 const ANSWER = `## Retries
 
@@ -73,7 +73,8 @@ export default async function reading(stage) {
   say("code goes into its file after the editor's own preview");
 
   await answer.getByRole("button", { name: "Put the command into a terminal" }).click();
-  await page.locator(".terminal-wrapper.active, .terminal.xterm").first().waitFor();
+  // Those of earlier commands are there too, behind it.
+  await page.locator(".terminal.xterm:visible").first().waitFor();
   await picture("command-in-terminal");
   await command("View: Toggle Panel Visibility");
 
@@ -82,7 +83,8 @@ export default async function reading(stage) {
   // By the keyboard: what has the focus is scrolled to.
   await user.getByRole("button", { name: "Change this prompt and send it anew" }).focus();
   await page.keyboard.press("Enter");
-  assert.equal(await prompt.inputValue(), "where is the limit of retries?");
+  const words = "where is the limit of retries?";
+  await eventually("the prompt is back", async () => ((await prompt.inputValue()) === words ? true : undefined));
   model.reply(says("In lib.rs, as before."));
   await ask("where is the limit, in one line?");
   await view.locator(".assistant", { hasText: "as before" }).waitFor();
