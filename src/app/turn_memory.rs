@@ -10,9 +10,9 @@ use super::state::App;
 use crate::domain::agent_mode::AgentMode;
 use crate::domain::steps::{TurnPast, TurnStep, past};
 
-/// Bytes of earlier turns that go along with a prompt. Some models read as much at once; what is older than that and was not
+/// Bytes of earlier turns that go along with a prompt, which are some six hundred thousand tokens; what is older than that and was not
 /// summarised, as with a model that reads less and was never asked again, goes along no more.
-const MEMORY_BYTES: usize = 8 << 20;
+const MEMORY_BYTES: usize = 2 << 20;
 
 /// What is told of turns that go along no more.
 const LEFT_OUT: &str = "(Turns before this one are left out.)";

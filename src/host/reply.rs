@@ -93,8 +93,8 @@ async fn read(
     while let Some(delta) = stream.next().await {
         match delta? {
             Delta::Text(text) => {
-                let text = text_calls.piece(&text);
-                say(voice, &text, &mut first).await?;
+                let text = text_calls.piece(text);
+                say(voice, text, &mut first).await?;
             }
             Delta::Reasoning(text) => {
                 reasoned += text.len();
@@ -106,7 +106,7 @@ async fn read(
             }
             Delta::Finished(finished) => {
                 let (text, finished) = text_calls.finish(finished);
-                say(voice, &text, &mut first).await?;
+                say(voice, text, &mut first).await?;
                 return Ok(finished);
             }
         }
@@ -114,7 +114,7 @@ async fn read(
     Err(ModelError::cut(&model.target))
 }
 
-async fn say(voice: &mut TurnOutput<'_>, text: &str, first: &mut bool) -> Result<(), ModelError> {
+async fn say(voice: &mut TurnOutput<'_>, text: String, first: &mut bool) -> Result<(), ModelError> {
     if text.is_empty() {
         return Ok(());
     }
@@ -125,7 +125,7 @@ async fn say(voice: &mut TurnOutput<'_>, text: &str, first: &mut bool) -> Result
     }
     // Text of two steps must not run together.
     let gap = if std::mem::take(first) { gap(voice.text()) } else { "" };
-    voice.token(format!("{gap}{text}")).await;
+    voice.token(if gap.is_empty() { text } else { format!("{gap}{text}") }).await;
     Ok(())
 }
 

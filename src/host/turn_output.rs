@@ -20,6 +20,10 @@ use crate::domain::dialect::desktop::message::{
 };
 use crate::domain::steps::{AskedStep, CallInOutput, EffectAsked, PausedTurn, Tally, TurnStep};
 
+/// Bytes of an answer that a model hears of again with later prompts, which is more than one writes at a time; of a longer one its
+/// two ends. The chat has all of it.
+const REMEMBERED: usize = 64 * 1024;
+
 /// What was said and done in this turn.
 #[derive(Debug, Default)]
 struct OutputRecord {
@@ -352,7 +356,7 @@ impl<'a> TurnOutput<'a> {
         for call in std::mem::take(&mut self.record.open) {
             self.say(execute(&call, ToolStatus::Failed, json!({ "error": why }))).await;
         }
-        let said = self.unjournalled();
+        let said = remembered(self.unjournalled());
         self.port.step(TurnStep::Ended { said }).await;
     }
 
@@ -383,4 +387,14 @@ fn execute(call: &CallInOutput, status: ToolStatus, result: Value) -> ServerMess
         status,
         result,
     }
+}
+
+/// An answer as the model hears of it again with later prompts.
+fn remembered(said: String) -> String {
+    if said.len() <= REMEMBERED {
+        return said;
+    }
+    let (start, end) =
+        (said.floor_char_boundary(REMEMBERED / 2), said.ceil_char_boundary(said.len() - REMEMBERED / 2));
+    format!("{}\n\n(The middle of this answer is left out.)\n\n{}", &said[..start], &said[end..])
 }

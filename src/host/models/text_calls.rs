@@ -10,6 +10,9 @@ use super::conversation::{Call, Finished, Part, SpokenCall};
 /// Where a call may begin.
 const MARKS: [&str; 5] = ["<tool_call>", "[TOOL_CALLS]", "<|python_tag|>", "<function=", "<|tool_call|>"];
 
+/// What each of them begins with.
+const MARK_STARTS: [char; 2] = ['<', '['];
+
 /// Bytes of text that are looked at.
 const LIMIT: usize = 256 * 1024;
 
@@ -31,8 +34,12 @@ impl TextCalls {
     }
 
     /// A piece came; gives what can be shown.
-    pub(crate) fn piece(&mut self, piece: &str) -> String {
-        self.held.push_str(piece);
+    pub(crate) fn piece(&mut self, piece: String) -> String {
+        // Nearly every piece: it is passed on as it is.
+        if self.held.is_empty() && !piece.contains(MARK_STARTS) {
+            return piece;
+        }
+        self.held.push_str(&piece);
         if self.names.is_empty() || self.held.len() > LIMIT {
             return std::mem::take(&mut self.held);
         }
@@ -193,7 +200,7 @@ mod tests {
         let mut shown = String::new();
         let characters: Vec<char> = text.chars().collect();
         for piece in characters.chunks(3) {
-            shown.push_str(&stream.piece(&piece.iter().collect::<String>()));
+            shown.push_str(&stream.piece(piece.iter().collect::<String>()));
         }
         let parts = vec![Part::Text { text: text.to_owned(), signature: None }];
         let (rest, reply) = stream.finish(Finished::again(parts));
