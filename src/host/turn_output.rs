@@ -22,7 +22,7 @@ use crate::domain::steps::{AskedStep, CallInOutput, EffectAsked, PausedTurn, Tal
 
 /// Bytes of an answer that a model hears of again with later prompts, which is more than one writes at a time; of a longer one its
 /// two ends. The chat has all of it.
-const REMEMBERED: usize = 64 * 1024;
+const REMEMBERED: usize = 32 * 1024;
 
 /// What was said and done in this turn.
 #[derive(Debug, Default)]
