@@ -12,7 +12,7 @@ use super::ports::{
     SessionHome, SessionReply, StreamCall, StreamResume, TurnFailure,
 };
 use super::prompter::Prompter;
-use super::record::{Record, RemoteSession};
+use super::record::{LastRun, Record, RemoteSession};
 use super::state::{App, Session};
 use super::turn::{Stop, TurnState, Whose};
 use crate::domain::coded_error::{CodedError, ErrorCode};
@@ -410,6 +410,7 @@ impl App {
     /// The engine ended a run. An end that belongs to the run before the one that is open ends nothing; but a newer engine
     /// takes a prompt that it has not begun out of its queue, and says no more of it than that it is `cancelled`.
     pub(super) fn run_ended(&mut self, session_id: &str, cancelled: bool) {
+        self.last_run_is_over(session_id);
         let Ok(session) = self.known(session_id) else { return };
         match &session.record.turn {
             TurnState::Running(turn) | TurnState::Ended { turn, .. } => {
@@ -423,5 +424,21 @@ impl App {
             }
             TurnState::Idle | TurnState::Paused(_) => {}
         }
+    }
+
+    /// The engine works on no run that was given up here.
+    pub(super) fn last_run_is_over(&mut self, session_id: &str) {
+        if self.last_run(session_id) == LastRun::GivenUp
+            && let Ok(record) = self.record_mut(session_id)
+            && let Some(held) = record.held.as_mut()
+        {
+            held.last_run = LastRun::Ended;
+        }
+    }
+
+    /// Whether the engine told of the end of the run before the one that is open.
+    pub(super) fn last_run(&self, session_id: &str) -> LastRun {
+        let held = self.known(session_id).ok().and_then(|session| session.record.held.as_ref());
+        held.map(|held| held.last_run).unwrap_or_default()
     }
 }

@@ -9,7 +9,7 @@ use super::client::ClientId;
 use super::inbox::Reply;
 use super::live::{LastWords, LinkState};
 use super::ports::{EngineCall, LinkNews, ResumedLink, StreamCall};
-use super::record::{SessionEnd, Settler};
+use super::record::{LastRun, SessionEnd, Settler};
 use super::resume_verdict::{resumed_link, with_earlier_losses};
 use super::state::App;
 use super::turn::TurnState;
@@ -122,7 +122,7 @@ impl App {
     fn link_gap(&mut self, session_id: &str, from: u64, to: Option<u64>, reason: &str) {
         let now = self.ambient.now_ms();
         let turn = self.known(session_id).ok().and_then(|session| session.record.turn.open());
-        if turn.is_some() {
+        if turn.is_some() && self.last_run(session_id) == LastRun::Ended {
             // Its beginning may be among what is missing, so the next end is its own: the end of the run before it came
             // before it was sent.
             self.turn_begun(session_id);
@@ -185,6 +185,7 @@ impl App {
                    it has done before you send the prompt again.";
         self.settle_answered_elsewhere(session_id, &[]);
         self.turn_ended(session_id, turn, Some(why.into()));
+        self.last_run_is_over(session_id);
         self.flush(session_id);
     }
 

@@ -112,6 +112,20 @@ pub(super) struct RemoteSession {
     /// Stretches that are missing, by the engine's numbers, newest last; what `bb/rebuild` asks for.
     #[serde(default)]
     pub missing: Vec<(u64, Option<u64>)>,
+    /// How the newest run of it stands that was given up or ended.
+    #[serde(default)]
+    pub last_run: LastRun,
+}
+
+/// Whether the engine told of the end of a run that is over here.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum LastRun {
+    /// It did, or there was none.
+    #[default]
+    Ended,
+    /// It was given up without, and the engine may work on it still: an end that comes may be its.
+    GivenUp,
 }
 
 /// Why nothing more comes of a session at its engine.

@@ -384,7 +384,8 @@ async fn c5_no_token_and_nothing_of_ours_is_in_the_environment_of_an_agent_or_it
 #[ignore = "started by the test that looks at its environment"]
 async fn says_its_environment() {
     let Ok(mark) = std::env::var(STAND_IN).map(Mark) else { return };
-    let mut command = command(&mark, "echo up; exec cat");
+    // The shell stays what it is: a process that turns into another program has no environment to be read for a moment.
+    let mut command = command(&mark, "echo up; read -r _");
     command.env.insert("OPENAI_API_KEY".to_owned(), "given".to_owned());
     let mut running = started(&command).await;
     assert_eq!(running.line().await, "up\n");

@@ -204,6 +204,34 @@ async fn a_turn_whose_end_may_be_missing_ends_with_a_sentence() {
 }
 
 #[tokio::test]
+async fn r003_60_the_end_of_a_run_that_was_given_up_does_not_end_the_prompt_behind_it() {
+    // Given a turn whose end may be missing, and the next prompt, which the engine answers with an error of its own
+    let dir = tempfile::tempdir().unwrap();
+    let desk = desk(&dir, 1);
+    desk.held_session().await;
+    desk.working("one", 1).await;
+    desk.link(gap(2, None)).await;
+    desk.link(lost(2, None)).await;
+    desk.caught_up().await;
+    desk.prompt("s1", "two").await;
+    // When more is missing, and then the first run goes on and ends after all
+    desk.link(gap(2, Some(4))).await;
+    desk.event(5, "assistant.message.delta", json!({"delta": "of the first"})).await;
+    desk.event(6, "run_finished", json!({"reason": "done"})).await;
+    desk.caught_up().await;
+    // Then the second has not ended with it
+    assert_eq!(desk.heard("bb/state").last().unwrap()["running"], true);
+    // And ends with what is known of it
+    let failure = Some("The engine answered 502.".into());
+    let session_id = "s1".to_owned();
+    desk.report(EngineReport::TurnEnded { session_id, turn: 2, failure, cancelled: false }).await;
+    let events = desk.events("s1").await;
+    let end = &events.last().unwrap()["payload"];
+    assert_eq!((&end["reason"], &end["message"]), (&json!("failed"), &json!("The engine answered 502.")));
+    assert_eq!(desk.heard("bb/state").last().unwrap()["running"], false);
+}
+
+#[tokio::test]
 async fn a_turn_that_the_engine_forgot_ends_with_a_sentence_and_one_on_its_way_does_not() {
     let dir = tempfile::tempdir().unwrap();
     let desk = desk(&dir, 1);

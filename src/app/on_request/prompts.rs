@@ -12,7 +12,7 @@ use crate::app::ports::{
     AgentCall, Attachment, EngineCall, Prompt, SessionHome, Settlement, TurnBegun, TurnEnd, TurnFailure,
 };
 use crate::app::prompter::Prompter;
-use crate::app::record::{SessionEnd, Settler};
+use crate::app::record::{LastRun, SessionEnd, Settler};
 use crate::app::state::{App, Session};
 use crate::app::turn::{Stop, TurnState};
 use crate::domain::approval::PermissionStatus;
@@ -442,6 +442,11 @@ impl App {
             // What made this prompt fail would make the next ones fail too.
             if let Ok(record) = self.record_mut(session_id) {
                 record.queue.pause();
+                if matches!(record.turn, TurnState::Running(_) | TurnState::Paused(_))
+                    && let Some(held) = record.held.as_mut()
+                {
+                    held.last_run = LastRun::GivenUp;
+                }
             }
         }
         let said = |session: &Session| match &session.record.turn {
