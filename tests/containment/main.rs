@@ -371,13 +371,13 @@ async fn c5_no_token_and_nothing_of_ours_is_in_the_environment_of_an_agent_or_it
         .output()
         .unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
-    // Then all three processes have what is theirs and nothing else
-    assert_eq!(said.lines().filter(|line| *line == "HARMLESS=seen").count(), 3, "{said}");
-    assert_eq!(said.lines().filter(|line| *line == "OPENAI_API_KEY=given").count(), 3, "{said}");
-    assert!(!said.contains("t0ken"), "{said}");
+    // Then all three processes have what is theirs and nothing else; values of this machine stay out of what a failure prints
+    let times = |wanted: &str| said.lines().filter(|line| *line == wanted).count();
+    assert_eq!((times("HARMLESS=seen"), times("OPENAI_API_KEY=given")), (3, 3));
+    assert!(!said.contains("t0ken"), "a token was handed on");
     // Of ours there is the mark alone by which our own program knows that an agent of ours started it
     let ours: Vec<&str> = said.lines().filter(|line| line.starts_with("BREADBOARD_")).collect();
-    assert_eq!(ours, ["BREADBOARD_INSIDE_AGENT=1"; 3], "{said}");
+    assert_eq!(ours, ["BREADBOARD_INSIDE_AGENT=1"; 3]);
 }
 
 #[tokio::test]
