@@ -4,6 +4,7 @@ import { cp, mkdir, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { build, context } from "esbuild";
+import { writeNotice } from "./notice.mjs";
 
 const production = process.argv.includes("--production");
 const watch = process.argv.includes("--watch");
@@ -13,6 +14,7 @@ const shared = {
   sourcemap: production ? false : "linked",
   legalComments: production ? "linked" : "none",
   logLevel: "warning",
+  metafile: true,
 };
 
 const host = {
@@ -47,4 +49,8 @@ await mkdir("dist/webview", { recursive: true });
 const icons = path.dirname(createRequire(import.meta.url).resolve("@vscode/codicons/dist/codicon.css"));
 for (const file of ["codicon.css", "codicon.ttf"]) await cp(path.join(icons, file), path.join("dist/webview", file));
 if (watch) for (const options of [host, page]) await (await context(options)).watch();
-else await Promise.all([build(host), build(page)]);
+else {
+  const built = await Promise.all([build(host), build(page)]);
+  const copied = path.relative(".", path.join(icons, "codicon.css")).replaceAll("\\", "/");
+  await writeNotice("dist/THIRD-PARTY.txt", built.map(({ metafile }) => metafile), [copied]);
+}

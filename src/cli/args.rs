@@ -69,6 +69,8 @@ pub(crate) enum Command {
     Logs(LogsArgs),
     /// Print the script that completes this command line in a shell.
     Completions(CompletionsArgs),
+    /// Print the manual page, of the program or of one subcommand.
+    Man(ManArgs),
     /// Write the JSON schemas of the wire.
     Schema(SchemaArgs),
     /// Serve workspaces to several clients at once, over HTTP and WebSocket (the desktop host).
@@ -304,6 +306,13 @@ pub(crate) struct LogsArgs {
 pub(crate) struct CompletionsArgs {
     /// The shell.
     pub shell: clap_complete::Shell,
+}
+
+/// Options of `man`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ManArgs {
+    /// The subcommand [default: the program].
+    pub subcommand: Option<String>,
 }
 
 /// Options of `schema`.

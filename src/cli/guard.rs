@@ -35,7 +35,7 @@ pub(super) fn guard(args: GuardArgs) -> ExitCode {
 
 /// Nothing is guarded here.
 #[cfg(not(unix))]
-pub fn guard(_: GuardArgs) -> ExitCode {
+pub(super) fn guard(_: GuardArgs) -> ExitCode {
     Exit::Failed.into()
 }
 

@@ -1,4 +1,4 @@
-//! `breadboard-ls completions` on the real binary, and in the shells that this machine has.
+//! `breadboard-ls completions` and `breadboard-ls man` on the real binary, and in the shells that this machine has.
 
 use std::process::Command;
 
@@ -39,4 +39,25 @@ fn bash_completes_a_command_and_a_flag() {
     };
     assert_eq!(completed("breadboard-ls doc", "doc"), "doctor\n");
     assert_eq!(completed("breadboard-ls ask --eng", "--eng"), "--engine\n--engine-url\n");
+}
+
+#[test]
+fn the_manual_has_a_page_for_the_program_and_each_command_that_people_type() {
+    let page = |words: &[&str]| {
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_breadboard-ls")).arg("man").args(words).output().expect("runs");
+        (output.status.code(), String::from_utf8(output.stdout).expect("text").replace("\\-", "-"))
+    };
+    let (code, whole) = page(&[]);
+    assert_eq!(code, Some(0));
+    assert!(
+        whole.contains(".TH breadboard-ls 1") && whole.contains("The language server for coding agents.")
+    );
+    for command in ["ask", "acp", "undo", "doctor", "pair"] {
+        assert!(whole.contains(&format!("breadboard-ls-{command}(1)")), "{command} has no page");
+        let (code, text) = page(&[command]);
+        assert!(code == Some(0) && text.contains(&format!(".TH breadboard-ls-{command} 1")), "{command}");
+    }
+    assert!(!whole.contains("guard"), "it names what only the server starts");
+    assert_eq!(page(&["guard"]), (Some(2), String::new()));
 }

@@ -1,6 +1,8 @@
 /** What is shipped, read as an outsider would read it. */
-import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { beforeAll, expect, it } from "vitest";
 
 beforeAll(() => void execFileSync("node", ["esbuild.mjs"], { stdio: "inherit" }), 120_000);
@@ -72,4 +74,25 @@ it("every command of the manifest has a handler, and every handler is in the man
     ...read("src/extension.ts").matchAll(/"(breadboard\.[a-zA-Z]+)": (?:\(|stop|menu|pair|diffWithHead)/g),
   ].map(([, name]) => name);
   expect(handled.sort()).toEqual(contributes.commands.map(({ command }: { command: string }) => command).sort());
+});
+
+it("the packages in the bundles are named with licence and text, and one under an unknown licence is refused", async () => {
+  const shipped = read("dist/THIRD-PARTY.txt");
+  for (const line of [/^preact [\d.]+: MIT$/m, /^vscode-languageclient [\d.]+: MIT$/m, /^@vscode\/codicons [\d.]+: CC-BY-4\.0$/m])
+    expect(shipped).toMatch(line);
+  expect(shipped).not.toMatch(/^(?:vitest|esbuild|typescript|@breadboard-ls\/sdk) /m);
+  expect(shipped).toContain("Permission is hereby granted");
+  const folder = mkdtempSync(path.join(tmpdir(), "notice-"));
+  try {
+    const strange = `${folder}/node_modules/strange`.replaceAll("\\", "/");
+    mkdirSync(strange, { recursive: true });
+    writeFileSync(`${strange}/package.json`, '{"name":"strange","version":"1.0.0","license":"SSPL-1.0"}');
+    const asked = JSON.stringify([`${strange}/index.js`]);
+    const code = `import { notice } from "./notice.mjs"; await notice(${asked})`;
+    const tried = spawnSync("node", ["--input-type=module", "-e", code], { encoding: "utf8" });
+    expect(tried.status).toBe(1);
+    expect(tried.stderr).toContain("strange 1.0.0 is under SSPL-1.0, which notice.mjs does not name");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -16,10 +16,11 @@ struct OwnFolder(PathBuf);
 impl OwnFolder {
     fn new() -> std::io::Result<Self> {
         let place = std::env::temp_dir().join(format!("breadboard-ls-{}", uuid::Uuid::new_v4()));
-        let mut folder = std::fs::DirBuilder::new();
         #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
-        folder.create(&place)?;
+        std::os::unix::fs::DirBuilderExt::mode(&mut std::fs::DirBuilder::new(), 0o700).create(&place)?;
+        // The user's own directory for temporary files is theirs alone there.
+        #[cfg(not(unix))]
+        std::fs::create_dir(&place)?;
         Ok(Self(place))
     }
 }
