@@ -13,7 +13,8 @@ use crate::app::ports::{
 };
 use crate::app::prompter::Prompter;
 use crate::app::record::{SessionEnd, Settler};
-use crate::app::state::{App, Session};
+use crate::app::sessions::Session;
+use crate::app::state::App;
 use crate::app::turn::{Stop, TurnState};
 use crate::domain::approval::PermissionStatus;
 use crate::domain::coded_error::{CodedError, ErrorCode};
@@ -81,7 +82,9 @@ impl App {
         }
         let result = SendMessageResult { session_id: session_id.clone(), message_id, disposition };
         if let Some(live) = self.live_mut(&session_id) {
-            live.prompts.push((result.message_id.clone(), serde_json::to_vec(&result).unwrap_or_default()));
+            live.pending
+                .prompts
+                .push((result.message_id.clone(), serde_json::to_vec(&result).unwrap_or_default()));
         }
         self.subscribe(client, &session_id);
         if busy {
@@ -163,7 +166,8 @@ impl App {
         session_id: &str,
         message_id: &str,
     ) -> Option<SendMessageResult> {
-        let waiting = self.live_mut(session_id)?.prompts.iter().find(|(id, _)| id == message_id).cloned();
+        let waiting =
+            self.live_mut(session_id)?.pending.prompts.iter().find(|(id, _)| id == message_id).cloned();
         let unwritten = || {
             self.backlog
                 .commits
