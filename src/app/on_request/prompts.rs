@@ -72,13 +72,7 @@ impl App {
         let busy = self.known(&session_id)?.record.turn.is_open();
         let disposition = if busy { Disposition::Queued } else { Disposition::Started };
         if busy {
-            let queue = &mut self.record_mut(&session_id)?.queue;
-            // A stop holds back what waited then, and this was sent behind it.
-            if queue.items().is_empty() {
-                queue.resume();
-            }
-            queue.push(prompt.clone()).map_err(|_| queue_full())?;
-            self.clients.prompters.waits(&session_id, &message_id, by);
+            self.line_up(by, &session_id, &prompt)?;
         }
         let result = SendMessageResult { session_id: session_id.clone(), message_id, disposition };
         if let Some(live) = self.live_mut(&session_id) {
@@ -97,6 +91,18 @@ impl App {
             self.start_turn(by, &session_id, prompt);
         }
         Ok(result)
+    }
+
+    /// Puts a prompt behind those that wait.
+    fn line_up(&mut self, by: Prompter, session_id: &str, prompt: &QueuedPrompt) -> Result<(), CodedError> {
+        let queue = &mut self.record_mut(session_id)?.queue;
+        // A stop holds back what waited then, and this was sent behind it.
+        if queue.items().is_empty() {
+            queue.resume();
+        }
+        queue.push(prompt.clone()).map_err(|_| queue_full())?;
+        self.clients.prompters.waits(session_id, &prompt.message_id, by);
+        Ok(())
     }
 
     /// Whether this text may be given to the engine at all.
