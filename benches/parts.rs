@@ -2,10 +2,15 @@
 //!
 //!     cargo bench --bench parts
 
+#[path = "end_to_end/mix.rs"]
+#[allow(dead_code, reason = "the frames alone are of use here")]
+mod mix;
+
 use std::hint::black_box;
 
 use breadboard_ls::testing::domain::approval::{FileChange, Subject};
 use breadboard_ls::testing::domain::delivery::batch::Batcher;
+use breadboard_ls::testing::domain::dialect::breadboard::decode::decode;
 use breadboard_ls::testing::domain::dialect::desktop::message::ServerMessage;
 use breadboard_ls::testing::domain::dialect::{Dialect, normalize};
 use breadboard_ls::testing::domain::edits::apply::apply_hunks;
@@ -14,6 +19,7 @@ use breadboard_ls::testing::domain::edits::patch::parse;
 use breadboard_ls::testing::domain::event::{EngineEvent, SessionEvent};
 use breadboard_ls::testing::domain::policy::redact::Redactor;
 use breadboard_ls::testing::domain::view::{DirtyBlocks, ViewState};
+use breadboard_ls::testing::domain::wire::sse::{SseDecoder, SseFrame, SseItem};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
 const EVENTS: u64 = 1_000;
@@ -135,6 +141,41 @@ fn dialects(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// A thousand events of the stream that `end_to_end` measures, from the bytes that come: as text that is walked once, and as text
+/// with a tab in it, which is read field by field. `decoded` is the reading alone; `through` goes on to the view and to the bytes
+/// that are stored and sent, so the two of them say what the walk is worth to an event as a whole.
+fn engine_stream(criterion: &mut Criterion) {
+    let walked = mix::Mix::new().stream(EVENTS);
+    let fields = String::from_utf8_lossy(&walked).replace("\ndata: {", "\ndata: {\t").into_bytes();
+    let each = |stream: &[u8], take: &mut dyn FnMut(&SseFrame<'_>)| {
+        SseDecoder::new(1 << 20).feed(stream, &mut |item| {
+            if let SseItem::Frame(frame) = item {
+                take(&frame);
+            }
+        });
+    };
+    let mut group = criterion.benchmark_group("engine_stream_1000");
+    group.throughput(Throughput::Elements(EVENTS));
+    for (name, stream) in [("walked", &walked), ("field_by_field", &fields)] {
+        group.bench_function(format!("decoded/{name}"), |bench| {
+            bench.iter(|| each(stream, &mut |frame| drop(black_box(decode(frame)))));
+        });
+        group.bench_function(format!("through/{name}"), |bench| {
+            bench.iter(|| {
+                let mut state = ViewState::default().speaking(Dialect::Breadboard);
+                let mut seq = 0;
+                each(stream, &mut |frame| {
+                    seq += 1;
+                    let event = normalize(Dialect::Breadboard, decode(frame).event).event.sequenced(seq);
+                    black_box(state.apply(&event));
+                    black_box(event.to_json());
+                });
+            });
+        });
+    }
+    group.finish();
+}
+
 fn edits(criterion: &mut Criterion) {
     let old: String = (0..10_000).map(|line| format!("line number {line}\n")).collect();
     let new = old.replace("number 5000\n", "number five thousand\n");
@@ -180,5 +221,5 @@ fn patches(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(parts, stages, slope, dialects, edits, patches);
+criterion_group!(parts, stages, slope, dialects, engine_stream, edits, patches);
 criterion_main!(parts);

@@ -34,7 +34,7 @@ impl App {
         let AgentSnapshot { state, process: kept } = held.snapshot.as_deref().cloned().unwrap_or_default();
         // Another window has the process; one of a window that is gone is gone with it.
         let elsewhere = self.leases.elsewhere.contains(session_id) && !self.leases.ours.contains(session_id);
-        let here = || self.agents.processes.get(&name).cloned().unwrap_or_default();
+        let here = || self.engines.processes.get(&name).cloned().unwrap_or_default();
         let process = if elsewhere { kept.clone() } else { here() };
         let known = process.hello.or(kept.hello);
         let capabilities = known.as_ref().map(|hello| hello.capabilities.clone());
@@ -60,7 +60,7 @@ impl App {
     /// The process of an agent began, greeted or ended.
     pub(super) fn agent_process(&mut self, agent: String, process: AgentProcess) {
         let process = without_secrets(&self.redactor, process);
-        self.agents.processes.insert(agent, process);
+        self.engines.processes.insert(agent, process);
     }
 
     /// An answer of an agent says how a session stands there.
@@ -80,7 +80,7 @@ impl App {
     pub(super) fn keep_process(&mut self, session_id: &str) {
         let Some(session) = self.sessions.get_mut(session_id) else { return };
         let Some(held) = session.record.held.as_mut() else { return };
-        let process = held.agent.as_ref().and_then(|name| self.agents.processes.get(name));
+        let process = held.agent.as_ref().and_then(|name| self.engines.processes.get(name));
         if let Some(process) = process {
             let kept = &mut held.snapshot.get_or_insert_default().process;
             // What it said of itself holds until it says something else.
@@ -88,7 +88,7 @@ impl App {
             *kept = AgentProcess { hello, ..process.clone() };
         }
         if let Some(live) = session.live.as_deref_mut() {
-            live.record_changed = true;
+            live.pending.record_changed = true;
         }
     }
 }

@@ -124,7 +124,7 @@ impl App {
         }
         let held = self.known(session_id).ok()?.record.held.as_ref()?;
         let agent = held.agent.as_ref()?;
-        let here = self.agents.processes.get(agent).and_then(|process| process.hello.as_ref());
+        let here = self.engines.processes.get(agent).and_then(|process| process.hello.as_ref());
         let kept = held.snapshot.as_ref().and_then(|snapshot| snapshot.process.hello.as_ref());
         let opens_again = here.or(kept).is_some_and(|hello| {
             let can = &hello.capabilities;

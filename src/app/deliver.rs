@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use tokio::time::{Duration, Instant};
 
 use super::agent_info;
-use super::live::{Live, Writing};
+use super::live::{Live, PendingRows, Writing};
 use super::ports::{BatchRow, Commit, EngineCursor, Journal, LedgerRow};
 use super::record::Ask;
 use super::state::App;
@@ -72,7 +72,7 @@ impl App {
                 Origin::Local => session.record.turn.ended(reason),
             }
         }
-        live.record_changed |= agent_info::fold(&mut session.record, dialect, &event);
+        live.pending.record_changed |= agent_info::fold(&mut session.record, dialect, &event);
         let changes = live.view.apply(&event);
         let journal = self.journal.as_mut();
         absorb(journal, session_id, live, &changes);
@@ -92,7 +92,7 @@ impl App {
             record: serde_json::to_vec(ask).unwrap_or_default(),
         };
         if let Some(live) = self.live_mut(session_id) {
-            live.ledger.push(row);
+            live.pending.ledger.push(row);
         }
     }
 
@@ -106,20 +106,11 @@ impl App {
         let Some(session) = self.sessions.get_mut(session_id) else { return };
         let Some(live) = session.live.as_deref_mut() else { return };
         let mut batches = batches_of(live, now);
-        let record_changed = std::mem::take(&mut live.record_changed);
-        let mut ledger = std::mem::take(&mut live.ledger);
-        let mut prompts = std::mem::take(&mut live.prompts);
-        let mut steps = std::mem::take(&mut live.steps);
-        let mut tabs = std::mem::take(&mut live.tabs);
-        if batches.is_empty()
-            && !record_changed
-            && ledger.is_empty()
-            && prompts.is_empty()
-            && steps.is_empty()
-            && tabs.is_empty()
-        {
+        if batches.is_empty() && live.pending.is_empty() {
             return;
         }
+        let PendingRows { mut ledger, mut prompts, mut steps, mut tabs, record_changed } =
+            std::mem::take(&mut live.pending);
         live.flushed = live.head;
         // Only when it changed: it holds the queue, which may be large, and tokens change nothing in it.
         let mut row = record_changed.then(|| session.record.row(&workspace));
@@ -156,8 +147,8 @@ impl App {
     /// Of a session that another window works on only the tabs are ours to write.
     fn flush_tabs(&mut self, session_id: &str) {
         let Some(live) = self.live_mut(session_id) else { return };
-        live.record_changed = false;
-        let tabs = std::mem::take(&mut live.tabs);
+        live.pending.record_changed = false;
+        let tabs = std::mem::take(&mut live.pending.tabs);
         if !tabs.is_empty() {
             self.write(Commit { tabs, ..Commit::default() });
         }
@@ -166,20 +157,12 @@ impl App {
     /// After each event: batches that are due, the state if it changed, and news that did not fit before.
     pub(super) fn settle(&mut self) {
         let now = self.now_us();
-        let due: Vec<String> = self
-            .loaded
-            .iter()
-            .filter(|id| {
-                self.sessions.get(*id).and_then(|session| session.live.as_ref()).is_some_and(|live| {
-                    live.batcher.due_us().is_some_and(|deadline| deadline <= now)
-                        || (live.batcher.due_us().is_none() && live.record_changed)
-                        || !live.ledger.is_empty()
-                        || !live.prompts.is_empty()
-                        || !live.tabs.is_empty()
-                })
-            })
-            .cloned()
-            .collect();
+        let is_due = |live: &Live| {
+            live.pending.calls_for_a_batch()
+                || live.batcher.due_us().map_or(live.pending.record_changed, |deadline| deadline <= now)
+        };
+        let due = self.sessions.loaded().filter(|(.., live)| is_due(live));
+        let due: Vec<String> = due.map(|(id, ..)| id.clone()).collect();
         for session_id in due {
             self.flush(&session_id);
         }
@@ -193,8 +176,7 @@ impl App {
 
     /// Everything that waits, now: at shutdown and exit.
     pub(super) fn flush_all(&mut self) {
-        let all: Vec<String> = self.loaded.iter().cloned().collect();
-        for session_id in all {
+        for session_id in self.sessions.loaded_ids() {
             self.flush(&session_id);
         }
         // Also what waited for the disk, though nothing new came since.
@@ -204,9 +186,9 @@ impl App {
     /// When the next batch, or step of the retention, is due.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         let next = self
-            .loaded
-            .iter()
-            .filter_map(|id| self.sessions.get(id)?.live.as_ref()?.batcher.due_us())
+            .sessions
+            .loaded()
+            .filter_map(|(.., live)| live.batcher.due_us())
             .chain(self.retention_due_us())
             .chain(self.next_expiry_us())
             .chain(self.look_due_us())
@@ -230,7 +212,7 @@ fn hide(redactor: &Redactor, event: &mut SessionEvent) {
 pub(super) fn absorb(
     journal: Option<&mut Box<dyn Journal>>,
     session_id: &str,
-    live: &mut super::live::Live,
+    live: &mut Live,
     changes: &[crate::domain::view::Change],
 ) {
     let mut journal = journal;

@@ -1,21 +1,48 @@
 //! Which engine a session belongs to: the one that the settings name, or an agent beside it.
 //!
-//! Owns the way from a session to its engine and to how that engine works. Never keeps state of a session.
+//! Owns the engines, what is known of how they are reached, and the way from a session to its engine. Never keeps state of a
+//! session.
 
-use super::ports::{Engine, EngineCall, EngineTraits, SessionHome};
+use std::collections::BTreeMap;
+
+use super::ports::{AgentProcess, Connectivity, Engine, EngineCall, EngineTraits, SessionHome};
 use super::record::Record;
 use super::state::App;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::Dialect;
 use crate::protocol::settings::EngineKind;
 
+/// The engines of this workspace.
+pub(super) struct Engines {
+    /// The one that the settings name, or why there is none.
+    pub(super) main: Result<Box<dyn Engine>, CodedError>,
+    /// Whether that one answers; `None` for one that needs no connection.
+    pub(super) connectivity: Option<Connectivity>,
+    /// The agents that stand beside an engine of another kind.
+    pub(super) agents: Option<Box<dyn Engine>>,
+    /// Agents that were used since the start, by name: one process each.
+    pub(super) processes: BTreeMap<String, AgentProcess>,
+}
+
+/// None, until the settings are known.
+impl Default for Engines {
+    fn default() -> Self {
+        Self {
+            main: Err(CodedError::internal()),
+            connectivity: None,
+            agents: None,
+            processes: BTreeMap::new(),
+        }
+    }
+}
+
 impl App {
     /// The engine of this kind, or why there is none. Agents are there beside whatever the settings name.
     pub(super) fn engine_for(&self, kind: EngineKind) -> Result<&dyn Engine, CodedError> {
         if kind == self.settings.engine.kind {
-            return self.engine.as_deref().map_err(Clone::clone);
+            return self.engines.main.as_deref().map_err(Clone::clone);
         }
-        match (kind, &self.agents.beside) {
+        match (kind, &self.engines.agents) {
             (EngineKind::Acp, Some(agents)) => Ok(agents.as_ref()),
             _ => Err(CodedError::new(
                 ErrorCode::Unsupported,
@@ -46,7 +73,7 @@ impl App {
 
     /// Every engine that there is.
     pub(super) fn engines(&self) -> impl Iterator<Item = &dyn Engine> {
-        self.engine.iter().chain(self.agents.beside.iter()).map(|engine| &**engine)
+        self.engines.main.iter().chain(self.engines.agents.iter()).map(|engine| &**engine)
     }
 
     /// Hands a call to the engine of a session, or answers with the reason why there is none.

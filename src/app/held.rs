@@ -13,7 +13,8 @@ use super::ports::{
 };
 use super::prompter::Prompter;
 use super::record::{LastRun, Record, RemoteSession};
-use super::state::{App, Session};
+use super::sessions::Session;
+use super::state::App;
 use super::turn::{Stop, TurnState, Whose};
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::remedy::{Retry, RetryWhen};
@@ -37,9 +38,9 @@ impl App {
                 (ConnectionStatus::Error, *retry, Some(error.message.clone()))
             }
         };
-        let told =
-            matches!(reach, Connectivity::Connected { .. }) && self.connectivity.as_ref() == Some(&reach);
-        self.connectivity = Some(reach);
+        let told = matches!(reach, Connectivity::Connected { .. })
+            && self.engines.connectivity.as_ref() == Some(&reach);
+        self.engines.connectivity = Some(reach);
         if told {
             return;
         }
@@ -91,7 +92,7 @@ impl App {
             self.attach(client, &session_id);
         }
         if let Some(live) = self.live_mut(&session_id) {
-            live.record_changed = true;
+            live.pending.record_changed = true;
         }
         self.flush(&session_id);
         self.follow(&session_id);
@@ -151,7 +152,7 @@ impl App {
         let listed = made.at_agent.as_ref().filter(|_| wish.is_none());
         let known = listed.and_then(|(agent, id)| self.of_agent(agent, id));
         let session_id = known.unwrap_or_else(|| made.session_id.clone());
-        let session = self.sessions.entry(session_id.clone()).or_insert_with(|| {
+        let session = self.sessions.known_or(session_id.clone(), || {
             let created = made.created_at.unwrap_or(now);
             let mut record = Record::new(made.session_id, created, model.or(made.model), engine);
             record.updated_at = made.updated_at.unwrap_or(created);
@@ -260,13 +261,12 @@ impl App {
     /// from what the journal has, when it is used again.
     fn rest_a_stream(&mut self, wanted: &str) {
         let streams = |live: &Live| !matches!(live.link, LinkState::Detached | LinkState::Over);
-        let open = self.loaded.iter().filter(|id| *id != wanted).filter_map(|id| {
-            let session = self.sessions.get(id)?;
-            let live = session.live.as_deref().filter(|live| streams(live))?;
+        let open = self.sessions.loaded().filter(|(id, _, live)| *id != wanted && streams(live));
+        let open = open.map(|(id, session, live)| {
             let idle = !session.record.turn.is_open() && live.asks.is_empty();
             let in_front = self.clients.iter().any(|(_, client)| client.active.as_ref() == Some(id));
             let idle = idle && !in_front && !self.clients.is_selected(id);
-            Some((idle, session.record.updated_at, id))
+            (idle, session.record.updated_at, id)
         });
         let open: Vec<_> = open.collect();
         if open.len() < STREAMS {

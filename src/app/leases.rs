@@ -13,7 +13,8 @@ use super::on_request::{held_elsewhere, journal_failed};
 use super::other_windows::Look;
 use super::ports::{EngineCall, JournalError, Lease};
 use super::record::Record;
-use super::state::{App, Session};
+use super::sessions::Session;
+use super::state::App;
 use super::wait_for_lease::Waiting;
 use crate::domain::coded_error::CodedError;
 
@@ -69,7 +70,7 @@ impl App {
 
     /// A session that is not known here may be one that another window made just now.
     pub(super) fn meet(&mut self, session_id: &str) {
-        if !self.sessions.contains_key(session_id) {
+        if !self.sessions.contains(session_id) {
             self.read_news();
         }
     }
@@ -135,7 +136,7 @@ impl App {
         match self.sessions.get_mut(session_id) {
             Some(session) => (session.record, session.saved) = (record, saved),
             None => {
-                self.sessions.insert(session_id.to_owned(), Session { record, live: None, saved });
+                self.sessions.insert(session_id.to_owned(), Session::stored(record, saved));
             }
         }
         self.state_changed = true;
@@ -165,11 +166,7 @@ impl App {
             (live.asks.is_empty() || paused)
                 && live.batcher.due_us().is_none()
                 && live.head == live.flushed
-                && live.ledger.is_empty()
-                && live.prompts.is_empty()
-                && live.steps.is_empty()
-                && live.tabs.is_empty()
-                && !live.record_changed
+                && live.pending.is_empty()
                 && live.held.is_empty()
                 && matches!(live.link, LinkState::Detached | LinkState::Over)
         };
@@ -181,7 +178,7 @@ impl App {
 
     /// Whether what an engine says of a session may be taken in here.
     pub(super) fn may_record(&mut self, session_id: &str) -> bool {
-        if self.leases.ours.contains(session_id) || !self.sessions.contains_key(session_id) {
+        if self.leases.ours.contains(session_id) || !self.sessions.contains(session_id) {
             return true;
         }
         match self.hold(session_id) {

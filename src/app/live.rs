@@ -42,18 +42,10 @@ pub(super) struct Live {
     pub batcher: Batcher,
     /// Changes that the events in `batcher` made.
     pub changes: Vec<Change>,
-    /// Ledger rows to be written with the next batch.
-    pub ledger: Vec<LedgerRow>,
-    /// Answers to prompts, to be written with the next batch.
-    pub prompts: Vec<(String, Vec<u8>)>,
-    /// Steps of the turn, to be written with the next batch.
-    pub steps: Vec<StepChange>,
+    /// What is written with the next batch.
+    pub pending: PendingRows,
     /// Whether rows of steps stand in the journal that a summary took the place of.
     pub steps_outdated: bool,
-    /// Tabs that changed, to be written with the record.
-    pub tabs: Vec<TabRow>,
-    /// Whether the record changed since it was written.
-    pub record_changed: bool,
     /// Asks that wait.
     pub asks: BTreeMap<String, Ask>,
     /// Edits that were allowed, for whoever decided on them and waits for what comes of it.
@@ -80,6 +72,34 @@ pub(super) struct Live {
     pub told_context: Option<Box<ToldContext>>,
     /// How long its stream is wanted.
     pub use_of_stream: UseOfStream,
+}
+
+/// Rows of a session that wait for the journal, to be written with the next batch of its events.
+#[derive(Default)]
+pub(super) struct PendingRows {
+    /// Of its permission requests.
+    pub ledger: Vec<LedgerRow>,
+    /// Answers to prompts, each with the prompt's id.
+    pub prompts: Vec<(String, Vec<u8>)>,
+    /// Steps of its turn.
+    pub steps: Vec<StepChange>,
+    /// Tabs that changed; they are written with the record.
+    pub tabs: Vec<TabRow>,
+    /// Whether the record changed since it was written.
+    pub record_changed: bool,
+}
+
+impl PendingRows {
+    /// Whether nothing waits.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.record_changed && !self.calls_for_a_batch() && self.steps.is_empty()
+    }
+
+    /// Whether any of it is written at once, with or without events. A step waits for them, and the record for those that are
+    /// under way.
+    pub(super) fn calls_for_a_batch(&self) -> bool {
+        !self.ledger.is_empty() || !self.prompts.is_empty() || !self.tabs.is_empty()
+    }
 }
 
 /// The last time that the view was written to the journal.

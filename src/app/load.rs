@@ -9,7 +9,8 @@ use super::live::Live;
 use super::on_request::{journal_failed, secrets_of_servers};
 use super::ports::{EngineCall, Secret};
 use super::record::{Record, Settler};
-use super::state::{App, Batching, Session, Unopened, Workspace};
+use super::sessions::Session;
+use super::state::{App, Batching, Unopened, Workspace};
 use super::stored_session::StoredSession;
 use super::turn::TurnState;
 use crate::domain::approval::PermissionStatus;
@@ -79,11 +80,11 @@ impl App {
         self.journal = Some(journal);
         self.begin_retention();
         self.files.set_folders(&self.workspace.folders);
-        self.engine = (unopened.engine)(&self.settings);
+        self.engines.main = (unopened.engine)(&self.settings);
         if let Some(open) = unopened.agents
             && self.settings.engine.kind != EngineKind::Acp
         {
-            self.agents.beside = Some(open(&self.settings));
+            self.engines.agents = Some(open(&self.settings));
         }
         for engine in self.engines() {
             engine.call(EngineCall::SetFolders(self.workspace.folders.clone()));
@@ -111,7 +112,7 @@ impl App {
             match serde_json::from_slice::<Record>(&row.record) {
                 Ok(record) => {
                     let saved = Some(digest(&row.record));
-                    self.sessions.insert(row.session_id, Session { record, live: None, saved });
+                    self.sessions.insert(row.session_id, Session::stored(record, saved));
                 }
                 Err(error) => {
                     tracing::warn!(%error, session = row.session_id, "a session's record cannot be read");
@@ -159,7 +160,7 @@ impl App {
         };
         for (session_id, reason) in losses {
             // Those of other workspaces are told when their workspace is opened.
-            if !self.sessions.contains_key(&session_id)
+            if !self.sessions.contains(&session_id)
                 || self.hold(&session_id).is_err()
                 || self.load(&session_id).is_err()
             {
@@ -298,16 +299,13 @@ impl App {
     /// From here on the session is in memory, and the time of its asks counts where it is ours.
     fn keep_live(&mut self, session_id: &str, live: Live) {
         let waiting: Vec<String> = live.asks.keys().cloned().collect();
-        if let Some(session) = self.sessions.get_mut(session_id) {
-            session.live = Some(Box::new(live));
-        }
+        self.sessions.keep_live(session_id, Box::new(live));
         if !waiting.is_empty() && (self.leases.ours.contains(session_id) || self.is_paused(session_id)) {
             let now = self.ambient.now_ms();
             for request_id in waiting {
                 self.watch_expiry(session_id, &request_id, now);
             }
         }
-        self.loaded.insert(session_id.to_owned());
     }
 
     /// New batching for every session: by the settings, and above them what clients asked for in `bb/init`. A batch is one row

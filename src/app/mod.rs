@@ -44,6 +44,7 @@ mod retention;
 mod run;
 mod saves;
 mod session_copy;
+mod sessions;
 pub(crate) mod standing;
 mod state;
 mod stored_session;

@@ -5,7 +5,8 @@ use super::live::{LastWords, Writing};
 use super::ports::{EngineCursor, EngineReport, EngineTraits, LedgerRow, StreamReport, TurnEnd};
 use super::record::{Ask, Settler};
 use super::run::guarded;
-use super::state::{App, Session};
+use super::sessions::Session;
+use super::state::App;
 use crate::domain::approval::{PermissionAsk, PermissionOptionKind, PermissionStatus, rule_allows};
 use crate::domain::dialect::{Dialect, fact, normalize, runs_here};
 use crate::domain::event::{EngineEvent, EventClass, NormalizedEvent};
@@ -237,7 +238,7 @@ impl App {
         )
         .filter(|option| covered && option.kind != PermissionOptionKind::Deny);
         if let Some(live) = self.live_mut(session_id) {
-            live.ledger.push(LedgerRow {
+            live.pending.ledger.push(LedgerRow {
                 request_id: request_id.clone(),
                 status: ask.status,
                 record: serde_json::to_vec(&ask).unwrap_or_default(),

@@ -5,7 +5,8 @@
 
 use super::live::LinkState;
 use super::ports::{EngineCall, HolderRequest, News};
-use super::state::{App, Session};
+use super::sessions::Session;
+use super::state::App;
 
 /// Between two looks for what other windows did, in microseconds. A session that another window works on is to be seen here
 /// within two seconds: its events wait there for so long at most, and are read here after as long again. A look costs some
@@ -85,8 +86,9 @@ impl App {
             // Who works on a session is told before what is done there.
             self.tell_news();
         }
-        let others = |id: &String| !self.leases.ours.contains(id);
-        for session_id in self.loaded.iter().filter(|id| others(id)).cloned().collect::<Vec<_>>() {
+        let mut others = self.sessions.loaded_ids();
+        others.retain(|id| !self.leases.ours.contains(id));
+        for session_id in others {
             self.tail(&session_id);
         }
         self.end_tabs_of_others();
@@ -125,7 +127,6 @@ impl App {
         self.unsaved.forget(session_id);
         self.call_engine(session_id, EngineCall::Forget { session_id: session_id.to_owned() });
         self.sessions.remove(session_id);
-        self.loaded.remove(session_id);
         self.leases.elsewhere.remove(session_id);
         self.tab_session_gone(session_id);
         self.state_changed = true;

@@ -6,7 +6,8 @@
 use super::live::LinkState;
 use super::ports::ResumedLink;
 use super::record::{Record, SessionEnd};
-use super::state::{App, Session};
+use super::sessions::Session;
+use super::state::App;
 use crate::domain::coded_error::CodedError;
 use crate::domain::sentence::sentence;
 use crate::protocol::request::{Resume, ResumeVerdict};

@@ -34,18 +34,16 @@ impl App {
 
     /// The same, without telling anybody yet. Whether it could be read.
     fn reload_copy(&mut self, session_id: &str) -> bool {
-        let Some(mut old) = self.sessions.get_mut(session_id).and_then(|session| session.live.take()) else {
+        let Some(mut old) = self.sessions.take_live(session_id) else {
             return false;
         };
         if self.load(session_id).is_err() {
-            if let Some(session) = self.sessions.get_mut(session_id) {
-                session.live = Some(old);
-            }
+            self.sessions.keep_live(session_id, old);
             return false;
         }
         let Some(live) = self.live_mut(session_id) else { return false };
         let (flushed, same_epoch) = (live.flushed, live.epoch == old.epoch);
-        live.tabs = std::mem::take(&mut old.tabs);
+        live.pending.tabs = std::mem::take(&mut old.pending.tabs);
         live.link = std::mem::replace(&mut old.link, LinkState::Detached);
         for follows in self.clients.followers_mut(session_id) {
             let next_seq = follows.sent_up_to(old.flushed) + 1;

@@ -3,25 +3,24 @@
 //! Owns construction and the small questions every handler asks. What happens on an event is in `on_*`; how events leave
 //! is in `deliver`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::client::{ClientId, Clients};
+use super::engines::Engines;
 use super::inbox::Folder;
 use super::journalling::Backlog;
 use super::leases::Leases;
 use super::live::Live;
 use super::plain::KnownPaths;
-use super::ports::{
-    AgentProcess, Ambient, Connectivity, Engine, Files, Journal, McpServers, ModelEndpoints, OpenJournal,
-    TurnScopes,
-};
+use super::ports::{Ambient, Engine, Files, Journal, McpServers, ModelEndpoints, OpenJournal, TurnScopes};
 use super::record::Record;
 use super::retention::Retention;
 use super::saves::Unsaved;
+use super::sessions::{Session, Sessions};
 use super::tabs::Tabs;
 use crate::domain::approval::RootedRule;
 use crate::domain::coded_error::CodedError;
@@ -55,23 +54,6 @@ pub struct Ports {
     pub redactor: Redactor,
 }
 
-/// One session: its record always, the rest while it is in use.
-pub(super) struct Session {
-    /// What is remembered.
-    pub record: Record,
-    /// What is in memory.
-    pub live: Option<Box<Live>>,
-    /// What tells the record in the journal that was read or written last from another one; `None` while it has none.
-    pub saved: Option<u64>,
-}
-
-impl Session {
-    /// One that the journal does not have.
-    pub(super) fn new(record: Record) -> Self {
-        Self { record, live: None, saved: None }
-    }
-}
-
 /// What can be made only once the settings are known.
 pub(super) struct Unopened {
     pub(super) journal: OpenJournal,
@@ -88,15 +70,6 @@ pub(super) struct Workspace {
     pub(super) folders: Vec<Folder>,
     /// The client whose folders they are.
     pub(super) opener: Option<ClientId>,
-}
-
-/// Agents, as engines of their own.
-#[derive(Default)]
-pub(super) struct AgentEngines {
-    /// Those beside an engine of another kind.
-    pub(super) beside: Option<Box<dyn Engine>>,
-    /// Those that were used since the start, by name: one process each.
-    pub(super) processes: BTreeMap<String, AgentProcess>,
 }
 
 /// How events are batched.
@@ -126,12 +99,9 @@ pub struct App {
     /// What makes journal and engines; `None` once the first client opened the workspace.
     pub(super) unopened: Option<Unopened>,
     pub(super) journal: Option<Box<dyn Journal>>,
-    pub(super) engine: Result<Box<dyn Engine>, CodedError>,
-    pub(super) agents: AgentEngines,
+    pub(super) engines: Engines,
     /// Servers of tools, where there can be any.
     pub(super) mcp: Option<Box<dyn McpServers>>,
-    /// Whether the engine answers; `None` for one that needs no connection.
-    pub(super) connectivity: Option<Connectivity>,
     /// What this window knows of leases.
     pub(super) leases: Leases,
     pub(super) settings: Settings,
@@ -141,9 +111,7 @@ pub struct App {
     pub(super) workspace: Workspace,
     /// Who is connected.
     pub(super) clients: Clients,
-    pub(super) sessions: BTreeMap<String, Session>,
-    /// Sessions that are in memory. With thousands in the list and a few in use, every event looks at the few only.
-    pub(super) loaded: BTreeSet<String>,
+    pub(super) sessions: Sessions,
     pub(super) tabs: Tabs,
     /// Whether `bb/state` changed, for every client, since the last event was settled.
     pub(super) state_changed: bool,
@@ -179,18 +147,15 @@ impl App {
                 agents: ports.open_agents,
             }),
             journal: None,
-            engine: Err(CodedError::internal()),
-            agents: AgentEngines::default(),
+            engines: Engines::default(),
             mcp: None,
-            connectivity: None,
             leases: Leases::default(),
             batching: Batching { set: settings.delivery, in_force: settings.delivery },
             settings,
             chosen_model: None,
             workspace: Workspace::default(),
             clients: Clients::default(),
-            sessions: BTreeMap::new(),
-            loaded: BTreeSet::new(),
+            sessions: Sessions::default(),
             tabs: Tabs::default(),
             state_changed: false,
             redactor: ports.redactor,
@@ -227,7 +192,7 @@ impl App {
         let session =
             self.sessions.get_mut(session_id).ok_or_else(|| CodedError::unknown_session(session_id))?;
         if let Some(live) = session.live.as_mut() {
-            live.record_changed = true;
+            live.pending.record_changed = true;
         }
         Ok(&mut session.record)
     }

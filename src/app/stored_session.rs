@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::live::{Checkpoint, LastWords, LinkState, Live, UseOfStream, Writing};
+use super::live::{Checkpoint, LastWords, LinkState, Live, PendingRows, UseOfStream, Writing};
 use super::ports::{EngineCursor, Journal, JournalError, LedgerRow};
 use super::record::Ask;
 use crate::domain::delivery::batch::Batcher;
@@ -13,6 +13,7 @@ use crate::domain::view::{DirtyBlocks, Lane, ViewState};
 use crate::protocol::settings::Delivery;
 
 /// What the journal has of a session beside its events.
+#[derive(Default)]
 pub(super) struct StoredSession {
     epoch: String,
     /// Its last event.
@@ -60,12 +61,8 @@ impl StoredSession {
             checkpoint: Checkpoint { seq, ..Checkpoint::default() },
             batcher: Batcher::new(delivery.max_latency_ms, delivery.max_events, delivery.max_bytes),
             changes: Vec::new(),
-            ledger: Vec::new(),
-            prompts: Vec::new(),
-            steps: Vec::new(),
+            pending: PendingRows::default(),
             steps_outdated: false,
-            tabs: Vec::new(),
-            record_changed: false,
             asks: self.asks,
             awaited_edits: Vec::new(),
             allowed_root: None,

@@ -107,7 +107,7 @@ impl App {
 
     /// The user saved a file. While a turn runs, what is in it is not all the turn's.
     pub(super) fn turn_saw_save(&mut self, uri: &str) {
-        let is_any_open = self.loaded.iter().any(|session_id| self.turn_is_open(session_id));
+        let is_any_open = self.sessions.loaded().any(|(session_id, ..)| self.turn_is_open(session_id));
         if is_any_open {
             self.turn_job(None, TurnJob::Saved { uri: uri.to_owned() });
         }

@@ -105,7 +105,7 @@ impl App {
         let row = TurnBegun { memory: Vec::new(), history: Vec::new(), ..begun.clone() };
         if self.live_mut(session_id).is_some_and(|live| std::mem::take(&mut live.steps_outdated)) {
             if let Some(live) = self.live_mut(session_id) {
-                live.steps.push(StepChange::Cleared);
+                live.pending.steps.push(StepChange::Cleared);
             }
             for turn in &begun.memory {
                 self.keep_step(session_id, &StoredStep::Earlier(Box::new(turn.clone())));
@@ -140,7 +140,7 @@ impl App {
         // It holds words, numbers and lists only, which always serialise.
         let record = serde_json::to_vec(step).unwrap_or_default();
         if let Some(live) = self.live_mut(session_id) {
-            live.steps.push(StepChange::Taken(record));
+            live.pending.steps.push(StepChange::Taken(record));
         }
     }
 

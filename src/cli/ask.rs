@@ -11,10 +11,12 @@ mod hunk_review;
 mod hunks;
 mod keyboard;
 mod mode;
+mod opened;
 mod patience;
 mod question;
 mod raw_message;
 mod turn;
+mod turn_events;
 mod undo;
 
 use std::io::{Stderr, Stdout, Write};
@@ -24,7 +26,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use self::keyboard::Keyboard;
-use self::turn::{AskEnded, AskTurn, OpenedSession, Person};
+use self::opened::{AskEnded, OpenedSession, Person};
+use self::turn::AskTurn;
 pub(super) use self::undo::undo;
 use super::args::{AskArgs, overrides};
 use super::client::{Client, ClientError, Refusal};

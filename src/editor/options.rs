@@ -12,9 +12,7 @@ use crate::domain::edits::overlay::PositionEncoding;
 use crate::domain::policy::file_lists::{BadPattern, FileLists};
 use crate::domain::policy::settings_secrets::SecretValues;
 use crate::domain::policy::standing::ApprovalMode;
-use crate::protocol::settings::{
-    AgentSetting, DeliverySetting, InitializationOptions, Overrides, RetentionSetting,
-};
+use crate::protocol::settings::{DeliverySetting, InitializationOptions, Overrides, RetentionSetting};
 use crate::protocol::standing::{ApprovalsSetting, CommandsSetting};
 
 /// What `initialize` said, and one sentence for each thing in it that could not be used.
@@ -121,80 +119,12 @@ fn read_options(value: &Value) -> (InitializationOptions, Vec<String>) {
             return (InitializationOptions::default(), warnings);
         }
     };
-    let agents = one::<Map<String, Value>>(given, "agents", "agents", &mut warnings).map(|agents| {
-        let names: Vec<String> = agents.keys().cloned().collect();
-        names
-            .into_iter()
-            .filter_map(|name| {
-                let agent: AgentSetting = one(&agents, &name, &format!("agents.{name}"), &mut warnings)?;
-                Some((name, agent))
-            })
-            .collect()
-    });
-    let mcp_servers =
-        one::<Map<String, Value>>(given, "mcpServers", "mcpServers", &mut warnings).map(|servers| {
-            let names: Vec<String> = servers.keys().cloned().collect();
-            names
-                .into_iter()
-                .filter_map(|name| {
-                    let server = one(&servers, &name, &format!("mcpServers.{name}"), &mut warnings)?;
-                    Some((name, server))
-                })
-                .collect()
-        });
-    let delivery = one::<Map<String, Value>>(given, "delivery", "delivery", &mut warnings).map(|delivery| {
-        DeliverySetting {
-            max_latency_ms: one(&delivery, "maxLatencyMs", "delivery.maxLatencyMs", &mut warnings),
-            max_events: one(&delivery, "maxEvents", "delivery.maxEvents", &mut warnings),
-            max_bytes: one(&delivery, "maxBytes", "delivery.maxBytes", &mut warnings),
-        }
-    });
-    let retention =
-        one::<Map<String, Value>>(given, "retention", "retention", &mut warnings).map(|retention| {
-            RetentionSetting { max_bytes: one(&retention, "maxBytes", "retention.maxBytes", &mut warnings) }
-        });
-    let approvals =
-        one::<Map<String, Value>>(given, "approvals", "approvals", &mut warnings).map(|approvals| {
-            let field = |key| format!("approvals.{key}");
-            let mut setting = ApprovalsSetting {
-                expire_after_seconds: one(
-                    &approvals,
-                    "expireAfterSeconds",
-                    &field("expireAfterSeconds"),
-                    &mut warnings,
-                ),
-                mode: one(&approvals, "mode", &field("mode"), &mut warnings),
-                classes: one(&approvals, "classes", &field("classes"), &mut warnings),
-                patterns: one(&approvals, "patterns", &field("patterns"), &mut warnings),
-                files: one(&approvals, "files", &field("files"), &mut warnings),
-            };
-            // What is forbidden there is not known, so nothing is done without asking.
-            let lost = |key: &str, is_read: bool| {
-                !is_read && approvals.get(key).is_some_and(|value| !value.is_null())
-            };
-            if lost("classes", setting.classes.is_some()) || lost("patterns", setting.patterns.is_some()) {
-                setting.mode = Some(ApprovalMode::Ask);
-            }
-            let bad = setting.files.as_ref().and_then(|files| files.check().err());
-            if let Some(BadPattern { pattern, why }) = &bad {
-                warnings.push(format!("The pattern `{pattern}` in your lists of files {why}; until it is corrected no file is touched."));
-            }
-            if bad.is_some() || lost("files", setting.files.is_some()) {
-                setting.files = Some(FileLists::none());
-            }
-            setting
-        });
-    let commands = one::<Map<String, Value>>(given, "commands", "commands", &mut warnings).map(|commands| {
-        CommandsSetting {
-            runner: one(&commands, "runner", "commands.runner", &mut warnings),
-            timeout_seconds: one(&commands, "timeoutSeconds", "commands.timeoutSeconds", &mut warnings),
-            cpu_seconds: one(&commands, "cpuSeconds", "commands.cpuSeconds", &mut warnings),
-            memory_mebibytes: one(&commands, "memoryMebibytes", "commands.memoryMebibytes", &mut warnings),
-            confinement: one(&commands, "confinement", "commands.confinement", &mut warnings),
-            reads: one(&commands, "reads", "commands.reads", &mut warnings),
-            writes: one(&commands, "writes", "commands.writes", &mut warnings),
-        }
-    });
+    let agents = each(given, "agents", &mut warnings);
+    let mcp_servers = each(given, "mcpServers", &mut warnings);
+    let delivery = OptionGroup::read(given, "delivery", &mut warnings, delivery);
+    let retention = OptionGroup::read(given, "retention", &mut warnings, retention);
+    let approvals = OptionGroup::read(given, "approvals", &mut warnings, approvals);
+    let commands = OptionGroup::read(given, "commands", &mut warnings, commands);
     let options = InitializationOptions {
         engine: one(given, "engine", "engine", &mut warnings),
         agents,
@@ -209,6 +139,94 @@ fn read_options(value: &Value) -> (InitializationOptions, Vec<String>) {
         commands,
     };
     (options, warnings)
+}
+
+fn delivery(group: &mut OptionGroup<'_>) -> DeliverySetting {
+    DeliverySetting {
+        max_latency_ms: group.one("maxLatencyMs"),
+        max_events: group.one("maxEvents"),
+        max_bytes: group.one("maxBytes"),
+    }
+}
+
+fn retention(group: &mut OptionGroup<'_>) -> RetentionSetting {
+    RetentionSetting { max_bytes: group.one("maxBytes") }
+}
+
+fn approvals(group: &mut OptionGroup<'_>) -> ApprovalsSetting {
+    let mut setting = ApprovalsSetting {
+        expire_after_seconds: group.one("expireAfterSeconds"),
+        mode: group.one("mode"),
+        classes: group.one("classes"),
+        patterns: group.one("patterns"),
+        files: group.one("files"),
+    };
+    // What is forbidden there is not known, so nothing is done without asking.
+    if group.lost("classes", &setting.classes) || group.lost("patterns", &setting.patterns) {
+        setting.mode = Some(ApprovalMode::Ask);
+    }
+    let bad = setting.files.as_ref().and_then(|files| files.check().err());
+    if let Some(BadPattern { pattern, why }) = &bad {
+        group.warnings.push(format!(
+            "The pattern `{pattern}` in your lists of files {why}; until it is corrected no file is touched."
+        ));
+    }
+    if bad.is_some() || group.lost("files", &setting.files) {
+        setting.files = Some(FileLists::none());
+    }
+    setting
+}
+
+fn commands(group: &mut OptionGroup<'_>) -> CommandsSetting {
+    CommandsSetting {
+        runner: group.one("runner"),
+        timeout_seconds: group.one("timeoutSeconds"),
+        cpu_seconds: group.one("cpuSeconds"),
+        memory_mebibytes: group.one("memoryMebibytes"),
+        confinement: group.one("confinement"),
+        reads: group.one("reads"),
+        writes: group.one("writes"),
+    }
+}
+
+/// An option that is an object, each part of which is read on its own.
+struct OptionGroup<'a> {
+    name: &'a str,
+    given: Map<String, Value>,
+    warnings: &'a mut Vec<String>,
+}
+
+impl<'a> OptionGroup<'a> {
+    /// What `read` makes of the group, where it is given.
+    fn read<T>(
+        given: &Map<String, Value>,
+        name: &'a str,
+        warnings: &'a mut Vec<String>,
+        read: impl FnOnce(&mut Self) -> T,
+    ) -> Option<T> {
+        let given = one(given, name, name, warnings)?;
+        Some(read(&mut Self { name, given, warnings }))
+    }
+
+    fn one<T: DeserializeOwned>(&mut self, key: &str) -> Option<T> {
+        one(&self.given, key, &format!("{}.{key}", self.name), self.warnings)
+    }
+
+    /// Whether there is something under this key that could not be read.
+    fn lost<T>(&self, key: &str, read: &Option<T>) -> bool {
+        read.is_none() && self.given.get(key).is_some_and(|value| !value.is_null())
+    }
+}
+
+/// Options by name, each read on its own.
+fn each<T: DeserializeOwned, M: FromIterator<(String, T)>>(
+    given: &Map<String, Value>,
+    key: &str,
+    warnings: &mut Vec<String>,
+) -> Option<M> {
+    let named: Map<String, Value> = one(given, key, key, warnings)?;
+    let read = |name: &String| Some((name.clone(), one(&named, name, &format!("{key}.{name}"), warnings)?));
+    Some(named.keys().filter_map(read).collect())
 }
 
 fn one<T: DeserializeOwned>(

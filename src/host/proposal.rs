@@ -92,20 +92,13 @@ pub(crate) async fn propose(
             return Err(refusal);
         }
     };
-    let effect = effect(&wished);
     let request_id = match before {
         Some(before) => before.request_id,
         None => {
             let patch = patch_of(port.fresh_id(), &wished, rationale, acceptance_criteria);
-            match ask_about(voice, patch, &wished, effect).await {
-                (_, Answer::Denied) => return Ok(Outcome::Denied),
-                (_, Answer::InPart { note, is_written }) => {
-                    for file in wished.iter().filter(|_| is_written) {
-                        voice.file_modified(file.shown());
-                    }
-                    return Ok(Outcome::InPart(note));
-                }
-                (request_id, Answer::Allowed) => request_id,
+            match allowed(voice, patch, &wished).await {
+                Ok(request_id) => request_id,
+                Err(outcome) => return Ok(outcome),
             }
         }
     };
@@ -117,6 +110,24 @@ pub(crate) async fn propose(
     };
     port.edit_made(&request_id, made).await;
     outcome
+}
+
+/// Asks about a change: the id of the request by which the whole of it is allowed, or what became of it otherwise.
+async fn allowed(
+    voice: &mut TurnOutput<'_>,
+    patch: PatchProposed,
+    wished: &[WishedFile],
+) -> Result<String, Outcome> {
+    match ask_about(voice, patch, wished, effect(wished)).await {
+        (request_id, Answer::Allowed) => Ok(request_id),
+        (_, Answer::Denied) => Err(Outcome::Denied),
+        (_, Answer::InPart { note, is_written }) => {
+            for file in wished.iter().filter(|_| is_written) {
+                voice.file_modified(file.shown());
+            }
+            Err(Outcome::InPart(note))
+        }
+    }
 }
 
 /// Writes what was allowed. A stop waits until that is done and told.

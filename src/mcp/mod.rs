@@ -12,6 +12,8 @@ mod for_agents;
 mod found;
 mod http;
 mod pool;
+mod pool_entry;
+mod pool_handle;
 mod program;
 mod prompt;
 mod server;
@@ -23,4 +25,5 @@ mod stdio;
 mod variables;
 
 pub(crate) use for_agents::for_agents;
-pub(crate) use pool::{McpPool, PoolHandle};
+pub(crate) use pool::McpPool;
+pub(crate) use pool_handle::PoolHandle;

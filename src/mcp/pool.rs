@@ -13,18 +13,14 @@ use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 
 use super::found::{self, FoundServer};
-use super::prompt::fetch;
+use super::pool_entry::{NoServer, PoolEntry, replace};
 use super::server::{McpServer, ServerStanding, StartMeans};
 use super::variables::filled_in;
-use crate::app::inbox::{Answer, Folder, Reply};
-use crate::app::ports::{McpFetched, McpServers, McpWanted, Secret};
-use crate::domain::dialect::acp::state::AgentCommand;
+use crate::app::ports::Secret;
 use crate::domain::edits::text::content_hash;
-use crate::domain::mcp::{McpDefinition, McpOffer, McpPrompt, tool_name};
+use crate::domain::mcp::{McpDefinition, McpOffer, tool_name};
 use crate::host::ports::{PortError, PortFuture, ServedAnswer, ServedTool, ServedTools, SharedToolServers};
-use crate::protocol::mcp::{
-    McpDefinitions, McpListResult, McpResourceShown, McpServerState, McpSource, McpStatus, McpToolShown,
-};
+use crate::protocol::mcp::{McpDefinitions, McpSource};
 
 /// How long a turn waits for servers that start. Later they are there for the next one.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -40,49 +36,22 @@ type ReadVariable = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// See the module.
 pub(crate) struct McpPool {
-    means: StartMeans,
+    pub(super) means: StartMeans,
     variable: ReadVariable,
     state: Mutex<PoolState>,
 }
 
 #[derive(Default)]
-struct PoolState {
-    may_run: bool,
-    folder: Option<PathBuf>,
-    general: Vec<PoolEntry>,
+pub(super) struct PoolState {
+    pub(super) may_run: bool,
+    pub(super) folder: Option<PathBuf>,
+    pub(super) general: Vec<PoolEntry>,
     /// Those that files of the workspace name.
-    found: Vec<PoolEntry>,
+    pub(super) found: Vec<PoolEntry>,
     /// Digests of the contents of these that the user allowed.
-    allowed: BTreeSet<String>,
-    sessions: HashMap<String, Vec<PoolEntry>>,
-    told: HashMap<String, BTreeSet<String>>,
-}
-
-/// A server, or why there is none.
-#[derive(Clone)]
-struct PoolEntry {
-    name: String,
-    source: McpSource,
-    server: Result<Arc<McpServer>, NoServer>,
-    /// Of one that a file names: its digest, and how it would be reached.
-    found: Option<(String, String)>,
-}
-
-/// Why there is no server.
-#[derive(Clone)]
-enum NoServer {
-    /// Its definition cannot be used; one sentence.
-    Broken(String),
-    /// The user has not allowed it; one sentence.
-    Unasked(String),
-}
-
-impl NoServer {
-    fn sentence(&self) -> &str {
-        match self {
-            Self::Broken(sentence) | Self::Unasked(sentence) => sentence,
-        }
-    }
+    pub(super) allowed: BTreeSet<String>,
+    pub(super) sessions: HashMap<String, Vec<PoolEntry>>,
+    pub(super) told: HashMap<String, BTreeSet<String>>,
 }
 
 impl McpPool {
@@ -97,12 +66,12 @@ impl McpPool {
     }
 
     /// The state. No code panics while it holds the lock, and a poisoned one still holds whole values.
-    fn state(&self) -> MutexGuard<'_, PoolState> {
+    pub(super) fn state(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The servers of a session: its own, and of the general ones those whose names are free.
-    fn entries(&self, session_id: Option<&str>) -> Vec<PoolEntry> {
+    pub(super) fn entries(&self, session_id: Option<&str>) -> Vec<PoolEntry> {
         let state = self.state();
         let mut entries = session_id.and_then(|id| state.sessions.get(id)).cloned().unwrap_or_default();
         for entry in state.general.iter().chain(&state.found) {
@@ -114,9 +83,32 @@ impl McpPool {
         entries
     }
 
-    fn server(&self, session_id: Option<&str>, name: &str) -> Option<Arc<McpServer>> {
+    pub(super) fn server(&self, session_id: Option<&str>, name: &str) -> Option<Arc<McpServer>> {
         let entries = self.entries(session_id);
         entries.into_iter().find(|entry| entry.name == name)?.server.ok()
+    }
+
+    /// The servers of the settings, or of one session, from here on. Gives the secrets in what they are started with.
+    pub(super) fn set(&self, session_id: Option<&str>, servers: McpDefinitions) -> Vec<Secret> {
+        let (before, folder, may_run) = {
+            let state = self.state();
+            let before = match session_id {
+                Some(id) => state.sessions.get(id).cloned().unwrap_or_default(),
+                None => state.general.clone(),
+            };
+            (before, state.folder.clone(), state.may_run)
+        };
+        let source = if session_id.is_some() { McpSource::Session } else { McpSource::Settings };
+        let folder = folder.or_else(|| std::env::current_dir().ok()).unwrap_or_else(|| PathBuf::from("/"));
+        let (entries, secrets) = self.entries_of(&before, servers, source, &folder);
+        replace(&before, &entries, may_run);
+        let mut state = self.state();
+        match session_id {
+            Some(id) if entries.is_empty() => drop(state.sessions.remove(id)),
+            Some(id) => drop(state.sessions.insert(id.to_owned(), entries)),
+            None => state.general = entries,
+        }
+        secrets
     }
 
     /// Entries for these definitions; a server that is there already, the same, stays.
@@ -148,7 +140,7 @@ impl McpPool {
         digest: String,
         folder: &Path,
     ) -> Arc<McpServer> {
-        let servers = before.iter().filter_map(|entry| entry.server.as_ref().ok());
+        let servers = before.iter().filter_map(PoolEntry::usable);
         let known = servers.into_iter().find(|server| server.definition == filled && server.digest == digest);
         known
             .cloned()
@@ -156,7 +148,7 @@ impl McpPool {
     }
 
     /// Looks at the files of the workspace. One whose content changed is another one, which the user has not allowed.
-    async fn look_at_files(&self) {
+    pub(super) async fn look_at_files(&self) {
         let folder = {
             let state = self.state();
             state.folder.clone().filter(|_| state.may_run)
@@ -173,8 +165,7 @@ impl McpPool {
             .into_iter()
             .map(|found| self.found_entry(&before, found, &state.allowed, &folder))
             .collect();
-        stop_others(&before, &entries);
-        entries.iter().filter_map(|entry| entry.server.as_ref().ok()).for_each(McpServer::ensure);
+        replace(&before, &entries, state.may_run);
         state.found = entries;
     }
 
@@ -269,16 +260,6 @@ impl McpPool {
     }
 }
 
-/// Ends the servers that are not among the entries any more.
-fn stop_others(before: &[PoolEntry], entries: &[PoolEntry]) {
-    for old in before.iter().filter_map(|entry| entry.server.as_ref().ok()) {
-        let is_kept = |entry: &PoolEntry| entry.server.as_ref().is_ok_and(|server| Arc::ptr_eq(server, old));
-        if !entries.iter().any(is_kept) {
-            old.stop();
-        }
-    }
-}
-
 /// The tools of a server, as a turn knows them.
 fn offered<'a>(server: &'a McpServer, offer: &'a McpOffer) -> impl Iterator<Item = ServedTool> + 'a {
     let name = &server.definition.name;
@@ -321,202 +302,4 @@ impl SharedToolServers for McpPool {
         let session_id = session_id.to_owned();
         Box::pin(async move { self.call_of(&session_id, tool, arguments).await })
     }
-}
-
-/// The pool, as the loop has it.
-pub(crate) struct PoolHandle(pub(crate) Arc<McpPool>);
-
-impl PoolHandle {
-    fn look_soon(&self) {
-        let pool = Arc::clone(&self.0);
-        self.0.means.runtime.spawn(async move { pool.look_at_files().await });
-    }
-}
-
-impl McpServers for PoolHandle {
-    fn set(&self, session_id: Option<&str>, servers: McpDefinitions) -> Vec<Secret> {
-        let pool = &self.0;
-        let (before, folder, may_run) = {
-            let state = pool.state();
-            let before = match session_id {
-                Some(id) => state.sessions.get(id).cloned().unwrap_or_default(),
-                None => state.general.clone(),
-            };
-            (before, state.folder.clone(), state.may_run)
-        };
-        let source = if session_id.is_some() { McpSource::Session } else { McpSource::Settings };
-        let folder = folder.or_else(|| std::env::current_dir().ok()).unwrap_or_else(|| PathBuf::from("/"));
-        let (entries, secrets) = pool.entries_of(&before, servers, source, &folder);
-        stop_others(&before, &entries);
-        if may_run {
-            entries.iter().filter_map(|entry| entry.server.as_ref().ok()).for_each(McpServer::ensure);
-        }
-        let mut state = pool.state();
-        match session_id {
-            Some(id) if entries.is_empty() => drop(state.sessions.remove(id)),
-            Some(id) => drop(state.sessions.insert(id.to_owned(), entries)),
-            None => state.general = entries,
-        }
-        secrets
-    }
-
-    fn set_folders(&self, folders: &[Folder]) {
-        self.0.state().folder = folders.iter().find_map(|folder| folder.path.clone());
-    }
-
-    fn allow(&self, may_run: bool) {
-        let servers: Vec<Arc<McpServer>> = {
-            let mut state = self.0.state();
-            if state.may_run == may_run {
-                return;
-            }
-            state.may_run = may_run;
-            let all = state.general.iter().chain(&state.found).chain(state.sessions.values().flatten());
-            all.filter_map(|entry| entry.server.clone().ok()).collect()
-        };
-        for server in servers {
-            if may_run { server.ensure() } else { server.stop() }
-        }
-        self.look_soon();
-    }
-
-    fn allow_found(&self, digests: BTreeSet<String>) {
-        self.0.state().allowed = digests;
-        self.look_soon();
-    }
-
-    fn forget(&self, session_id: &str) {
-        let entries = {
-            let mut state = self.0.state();
-            state.told.remove(session_id);
-            state.sessions.remove(session_id)
-        };
-        entries.into_iter().flatten().filter_map(|entry| entry.server.ok()).for_each(|server| server.stop());
-    }
-
-    fn standing(&self, session_id: Option<&str>) -> Vec<McpServerState> {
-        let may_run = self.0.state().may_run;
-        self.0.entries(session_id).iter().map(|entry| state_of(entry, may_run)).collect()
-    }
-
-    fn list(&self, session_id: Option<&str>, reply: Reply<McpListResult>) {
-        let (pool, session_id) = (Arc::clone(&self.0), session_id.map(str::to_owned));
-        self.0.means.runtime.spawn(async move {
-            pool.look_at_files().await;
-            let servers = PoolHandle(pool).standing(session_id.as_deref());
-            reply.answer(McpListResult { servers });
-        });
-    }
-
-    fn restart(&self, session_id: Option<&str>, server: &str) -> bool {
-        match self.0.server(session_id, server) {
-            Some(server) if self.0.state().may_run => {
-                server.restart();
-                true
-            }
-            found => found.is_some(),
-        }
-    }
-
-    fn prompt(&self, session_id: Option<&str>, server: &str, prompt: &str) -> Option<McpPrompt> {
-        let server = self.0.server(session_id, server)?;
-        server.offer().prompts.iter().find(|known| known.name == prompt).cloned()
-    }
-
-    fn fetch(&self, session_id: &str, wanted: Vec<McpWanted>) -> Answer<Vec<McpFetched>> {
-        let (reply, answer) = Reply::new();
-        let may_run = self.0.state().may_run;
-        let asked: Vec<(McpWanted, Option<Arc<McpServer>>)> = wanted
-            .into_iter()
-            .map(|wanted| {
-                let server = self.0.server(Some(session_id), super::prompt::server_of(&wanted));
-                (wanted, server.filter(|_| may_run))
-            })
-            .collect();
-        self.0.means.runtime.spawn(async move {
-            let fetched = join_all(asked.into_iter().map(|(wanted, server)| fetch(wanted, server))).await;
-            reply.answer(fetched);
-        });
-        answer
-    }
-}
-
-fn state_of(entry: &PoolEntry, may_run: bool) -> McpServerState {
-    let mut state = McpServerState {
-        name: entry.name.clone(),
-        source: entry.source,
-        transport: None,
-        definition: None,
-        status: McpStatus::Failed,
-        message: None,
-        tools: Vec::new(),
-        commands: Vec::new(),
-        resources: Vec::new(),
-        digest: None,
-    };
-    if let Some((digest, shown)) = &entry.found {
-        state.digest = Some(digest.clone());
-        state.definition = Some(shown.clone());
-    }
-    let server = match &entry.server {
-        Ok(server) => server,
-        Err(why) => {
-            if matches!(why, NoServer::Unasked(_)) {
-                state.status = McpStatus::Unasked;
-            }
-            return McpServerState { message: Some(why.sentence().to_owned()), ..state };
-        }
-    };
-    state.transport = Some(server.definition.transport.as_str().to_owned());
-    state.definition.get_or_insert_with(|| server.definition.transport.shown());
-    match server.standing() {
-        ServerStanding::Stopped => {
-            state.status = McpStatus::Stopped;
-            state.message = (!may_run).then(|| {
-                format!(
-                    "The tool server `{}` was not started: the workspace is not trusted, or an agent works here that starts it itself.",
-                    entry.name
-                )
-            });
-        }
-        ServerStanding::Starting => state.status = McpStatus::Starting,
-        ServerStanding::Failed(why) => state.message = Some(why),
-        ServerStanding::Ready(connection) => {
-            state.status = McpStatus::Ready;
-            show_offer(&mut state, &connection.offer());
-        }
-    }
-    state
-}
-
-fn show_offer(state: &mut McpServerState, offer: &McpOffer) {
-    state.message = (!offer.left_out.is_empty()).then(|| offer.left_out.join(" "));
-    state.tools = offer
-        .tools
-        .iter()
-        .map(|tool| McpToolShown {
-            name: tool.name.clone(),
-            title: tool.title.clone(),
-            description: Some(tool.description.clone()).filter(|text| !text.is_empty()),
-        })
-        .collect();
-    state.commands = offer
-        .prompts
-        .iter()
-        .map(|prompt| AgentCommand {
-            name: format!("{}:{}", state.name, prompt.name),
-            description: prompt.description.clone(),
-            hint: prompt.hint(),
-        })
-        .collect();
-    state.resources = offer
-        .resources
-        .iter()
-        .map(|resource| McpResourceShown {
-            mention: format!("{}:{}", state.name, resource.uri),
-            name: resource.name.clone(),
-            description: resource.description.clone(),
-            mime_type: resource.mime.clone(),
-        })
-        .collect();
 }

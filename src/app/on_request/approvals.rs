@@ -257,18 +257,7 @@ impl App {
         if part.is_some() {
             status = PermissionStatus::Allowed;
         }
-        if let Some(proposal) =
-            ask.proposal.as_mut().filter(|_| matches!(by, Settler::User | Settler::Client | Settler::Setting))
-        {
-            proposal.settle(status == PermissionStatus::Allowed);
-        }
-        if status == PermissionStatus::Allowed
-            && part.is_none()
-            && let Some(proposal) = ask.proposal.as_mut().filter(|_| tells)
-        {
-            proposal.settle(true);
-            proposal.writer = WriterTells::Outcome;
-        }
+        settle_proposal(&mut ask, status, by, tells && part.is_none());
         ask.status = status;
         ask.resolved_by = Some(by);
         self.note_ask(session_id, &ask);
@@ -294,19 +283,24 @@ impl App {
         if by != Settler::Restart && by != Settler::Exit && settlement == Settlement::Answer {
             let ruling = ruling_of(status, part.is_some());
             let option_id = Some(option_id).filter(|id| !id.is_empty());
-            let made = ask.proposal.as_ref().and_then(part_made);
-            if let Some(made) = made.as_ref().filter(|_| !self.hears_notes(session_id)) {
-                self.tell_later(session_id, made.note.clone());
-            }
-            let call = EngineCall::Decide {
-                session_id: session_id.to_owned(),
-                engine_request_id: ask.engine_request_id,
-                decision: EngineDecision { ruling, option_id, content, part: made },
-                request_id: request_id.to_owned(),
-                reply: None,
-            };
-            self.call_engine(session_id, call);
+            let part = ask.proposal.as_ref().and_then(part_made);
+            self.tell_decision(session_id, ask, EngineDecision { ruling, option_id, content, part });
         }
+    }
+
+    /// The engine hears what was decided; of a part that was made, with its answer or with the next prompt.
+    fn tell_decision(&mut self, session_id: &str, ask: Ask, decision: EngineDecision) {
+        if let Some(made) = decision.part.as_ref().filter(|_| !self.hears_notes(session_id)) {
+            self.tell_later(session_id, made.note.clone());
+        }
+        let call = EngineCall::Decide {
+            session_id: session_id.to_owned(),
+            engine_request_id: ask.engine_request_id,
+            decision,
+            request_id: ask.permission.request_id,
+            reply: None,
+        };
+        self.call_engine(session_id, call);
     }
 
     /// A rule was allowed that somebody else keeps: it is listed, though it cannot be taken back here.
@@ -346,6 +340,20 @@ fn settled_as(
     }
     payload.insert("resolvedBy".to_owned(), Value::from(by.as_str()));
     payload
+}
+
+/// How the changes of an edit stand after its answer; `is_made_here`: what was allowed is written by our own agent, which says
+/// what came of it.
+fn settle_proposal(ask: &mut Ask, status: PermissionStatus, by: Settler, is_made_here: bool) {
+    let Some(proposal) = ask.proposal.as_mut() else { return };
+    let is_allowed = status == PermissionStatus::Allowed;
+    if matches!(by, Settler::User | Settler::Client | Settler::Setting) {
+        proposal.settle(is_allowed);
+    }
+    if is_allowed && is_made_here {
+        proposal.settle(true);
+        proposal.writer = WriterTells::Outcome;
+    }
 }
 
 /// What the engine is told: no, where a part was allowed and is made already.

@@ -48,7 +48,7 @@ impl App {
     /// Servers may run or not. Only for our own agent: others start them themselves.
     pub(in crate::app) fn allow_mcp(&self, trusted: bool) {
         let Some(mcp) = &self.mcp else { return };
-        let is_ours = self.settings.engine.kind == EngineKind::Embedded && self.engine.is_ok();
+        let is_ours = self.settings.engine.kind == EngineKind::Embedded && self.engines.main.is_ok();
         mcp.allow(trusted && is_ours);
     }
 

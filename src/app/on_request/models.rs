@@ -25,7 +25,7 @@ fn names_a_web_address(url: &str) -> bool {
 impl App {
     pub(in crate::app) fn models_list(&mut self, reply: Reply<ModelsResult>) {
         let chosen = self.chosen_model.as_ref().map(|model| model.name.clone());
-        match &self.engine {
+        match &self.engines.main {
             Ok(engine) => engine.call(EngineCall::ListModels { chosen, reply }),
             Err(error) => reply.refuse(error.clone()),
         }
@@ -51,7 +51,7 @@ impl App {
                 "The `url` is not an http or https URL; give the base URL of the model's endpoint.",
             ));
         }
-        self.engine.as_ref().map_err(Clone::clone)?;
+        self.engines.main.as_ref().map_err(Clone::clone)?;
         self.chosen_model = Some(setting);
         self.tell_model();
         Ok(ModelsResult { models: Vec::new(), current: self.current_model() })
@@ -79,10 +79,10 @@ impl App {
         params: SetCredentialsParams,
     ) -> Result<Empty, CodedError> {
         let token = self.hidden_token(params.token.as_deref())?;
-        if let Some(agents) = &self.agents.beside {
+        if let Some(agents) = &self.engines.agents {
             agents.call(EngineCall::SetToken { scope: params.scope, token: token.clone() });
         }
-        let engine = self.engine.as_ref().map_err(Clone::clone)?;
+        let engine = self.engines.main.as_ref().map_err(Clone::clone)?;
         engine.call(EngineCall::SetToken { scope: params.scope, token });
         Ok(Empty {})
     }
@@ -136,7 +136,7 @@ impl App {
 
     /// Tells the engine that calls the models itself which is in use between turns.
     pub(in crate::app) fn tell_model(&self) {
-        if let Ok(engine) = &self.engine
+        if let Ok(engine) = &self.engines.main
             && engine.kind() == EngineKind::Embedded
         {
             engine.call(EngineCall::SetModel(self.model_in_use().cloned()));

@@ -6,6 +6,7 @@ use sha2::{Digest, Sha256};
 
 use crate::app::ports::{Ruling, Settlement};
 use crate::app::record::{KeptRule, Settler};
+use crate::app::sessions::Session;
 use crate::app::state::App;
 use crate::domain::approval::{
     AskRoot, Decision, FolderIdentity, PermissionAsk, PermissionRule, PermissionStatus, RootedRule,
@@ -51,11 +52,7 @@ impl App {
 
     /// When the next ask expires, in microseconds of the loop's clock.
     pub(in crate::app) fn next_expiry_us(&self) -> Option<u64> {
-        let of = |id: &String| {
-            let live = self.sessions.get(id)?.live.as_ref()?;
-            live.expiries.iter().map(|(due, _)| *due).min()
-        };
-        self.loaded.iter().filter_map(of).min()
+        self.sessions.loaded().flat_map(|(.., live)| &live.expiries).map(|(due, _)| *due).min()
     }
 
     /// Asks whose time is over count as denied; the engine hears it.
@@ -64,7 +61,7 @@ impl App {
         if self.next_expiry_us().is_none_or(|due| due > now) {
             return;
         }
-        for session_id in self.loaded.clone() {
+        for session_id in self.sessions.loaded_ids() {
             let Some(live) = self.live_mut(&session_id) else { continue };
             let (due, later) =
                 std::mem::take(&mut live.expiries).into_iter().partition(|(due, _)| *due <= now);
@@ -165,7 +162,7 @@ impl App {
             self.tell_allowed_servers();
             return Ok(done);
         }
-        let of = |(session_id, session): (&String, &crate::app::state::Session)| {
+        let of = |(session_id, session): (&String, &Session)| {
             let has = |rule: &RootedRule| id_of(rule, Some(session_id)) == rule_id;
             session.record.rooted_rules.iter().any(has).then(|| session_id.clone())
         };

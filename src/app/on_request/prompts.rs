@@ -13,7 +13,8 @@ use crate::app::ports::{
 };
 use crate::app::prompter::Prompter;
 use crate::app::record::{LastRun, SessionEnd, Settler};
-use crate::app::state::{App, Session};
+use crate::app::sessions::Session;
+use crate::app::state::App;
 use crate::app::turn::{Stop, TurnState};
 use crate::domain::approval::PermissionStatus;
 use crate::domain::coded_error::{CodedError, ErrorCode};
@@ -71,17 +72,13 @@ impl App {
         let busy = self.known(&session_id)?.record.turn.is_open();
         let disposition = if busy { Disposition::Queued } else { Disposition::Started };
         if busy {
-            let queue = &mut self.record_mut(&session_id)?.queue;
-            // A stop holds back what waited then, and this was sent behind it.
-            if queue.items().is_empty() {
-                queue.resume();
-            }
-            queue.push(prompt.clone()).map_err(|_| queue_full())?;
-            self.clients.prompters.waits(&session_id, &message_id, by);
+            self.line_up(by, &session_id, &prompt)?;
         }
         let result = SendMessageResult { session_id: session_id.clone(), message_id, disposition };
         if let Some(live) = self.live_mut(&session_id) {
-            live.prompts.push((result.message_id.clone(), serde_json::to_vec(&result).unwrap_or_default()));
+            live.pending
+                .prompts
+                .push((result.message_id.clone(), serde_json::to_vec(&result).unwrap_or_default()));
         }
         self.subscribe(client, &session_id);
         if busy {
@@ -94,6 +91,18 @@ impl App {
             self.start_turn(by, &session_id, prompt);
         }
         Ok(result)
+    }
+
+    /// Puts a prompt behind those that wait.
+    fn line_up(&mut self, by: Prompter, session_id: &str, prompt: &QueuedPrompt) -> Result<(), CodedError> {
+        let queue = &mut self.record_mut(session_id)?.queue;
+        // A stop holds back what waited then, and this was sent behind it.
+        if queue.items().is_empty() {
+            queue.resume();
+        }
+        queue.push(prompt.clone()).map_err(|_| queue_full())?;
+        self.clients.prompters.waits(session_id, &prompt.message_id, by);
+        Ok(())
     }
 
     /// Whether this text may be given to the engine at all.
@@ -163,7 +172,8 @@ impl App {
         session_id: &str,
         message_id: &str,
     ) -> Option<SendMessageResult> {
-        let waiting = self.live_mut(session_id)?.prompts.iter().find(|(id, _)| id == message_id).cloned();
+        let waiting =
+            self.live_mut(session_id)?.pending.prompts.iter().find(|(id, _)| id == message_id).cloned();
         let unwritten = || {
             self.backlog
                 .commits

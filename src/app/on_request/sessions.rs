@@ -7,7 +7,8 @@ use crate::app::inbox::Reply;
 use crate::app::ports::{Connectivity, EngineCall, NewSession, SessionReply, TurnJob};
 use crate::app::prompter::Prompter;
 use crate::app::record::{Record, SessionEnd, Settler};
-use crate::app::state::{App, Session};
+use crate::app::sessions::Session;
+use crate::app::state::App;
 use crate::app::subscription::{Audience, EventFlow, ViewCopy};
 use crate::domain::approval::PermissionStatus;
 use crate::domain::coded_error::CodedError;
@@ -79,7 +80,7 @@ impl App {
 
     /// How the engine is reached, and why not.
     fn connection_status(&self) -> (ConnectionStatus, Option<String>) {
-        match (&self.engine, &self.connectivity) {
+        match (&self.engines.main, &self.engines.connectivity) {
             (Err(error), _) | (Ok(_), Some(Connectivity::Failed { error, .. })) => {
                 (ConnectionStatus::Error, Some(error.message.clone()))
             }
@@ -93,7 +94,7 @@ impl App {
     }
 
     fn engine_capabilities(&self) -> Vec<String> {
-        match (&self.engine, &self.connectivity) {
+        match (&self.engines.main, &self.engines.connectivity) {
             (Ok(_), Some(Connectivity::Connected { capabilities })) => capabilities.clone(),
             (Ok(engine), _) => engine.capabilities(),
             (Err(_), _) => Vec::new(),
@@ -200,7 +201,7 @@ impl App {
         self.load(&session_id)?;
         self.attach(client, &session_id);
         if let Some(live) = self.live_mut(&session_id) {
-            live.record_changed = true;
+            live.pending.record_changed = true;
         }
         self.flush(&session_id);
         if let Some(task) = task {
@@ -218,7 +219,7 @@ impl App {
 
     /// `bb/listSessions`: an engine that holds sessions is asked first.
     pub(in crate::app) fn answer_list(&mut self, reply: Reply<ListSessionsResult>) {
-        match &self.engine {
+        match &self.engines.main {
             Ok(engine) if engine.traits().sessions.is_elsewhere() => {
                 engine.call(EngineCall::ListSessions { reply: Some(reply) });
             }

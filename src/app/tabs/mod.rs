@@ -216,8 +216,8 @@ impl App {
         let session_id = tab.record.session_id.clone();
         match session_id.and_then(|session_id| self.live_mut(&session_id)) {
             Some(live) => {
-                live.tabs.retain(|old| old.tab_id != row.tab_id);
-                live.tabs.push(row);
+                live.pending.tabs.retain(|old| old.tab_id != row.tab_id);
+                live.pending.tabs.push(row);
             }
             None => {
                 self.write(Commit { tabs: vec![row], ..Commit::default() });
@@ -305,7 +305,7 @@ impl App {
         if !record.waiting.items().is_empty() {
             record.waiting.pause();
         }
-        let known = |id: &String| self.sessions.contains_key(id);
+        let known = |id: &String| self.sessions.contains(id);
         let shown = record.session_id.take().filter(known);
         record.ended = record.ended.take().filter(known).or(shown.clone().filter(|id| self.is_over(id)));
         let session = shown.filter(|id| !self.is_over(id));

@@ -7,7 +7,8 @@ use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
 use crate::app::ports::{EngineSession, NewSession, SessionReply};
 use crate::app::record::Record;
-use crate::app::state::{App, Session};
+use crate::app::sessions::Session;
+use crate::app::state::App;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::protocol::settings::EngineKind;
 use crate::protocol::tab::*;
@@ -208,7 +209,7 @@ impl App {
         if self.sessions.get(session_id).is_some_and(|session| session.saved.is_none())
             && let Some(live) = self.live_mut(session_id)
         {
-            live.record_changed = true;
+            live.pending.record_changed = true;
         }
         if let Some(client) = client {
             self.set_audience(client, session_id, audience);

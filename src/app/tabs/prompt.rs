@@ -114,7 +114,8 @@ impl App {
             }
             self.clients.prompters.waits(session_id, &prompt.message_id, by);
             if let Some(live) = self.live_mut(session_id) {
-                live.prompts
+                live.pending
+                    .prompts
                     .push((result.message_id.clone(), serde_json::to_vec(&result).unwrap_or_default()));
             }
         }

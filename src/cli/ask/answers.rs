@@ -9,7 +9,8 @@ use super::super::client::Refusal;
 use super::super::render::{Choice, choices};
 use super::super::terminal::{Tone, marked, visible_code, visible_line};
 use super::hunk_review::parts;
-use super::turn::{AskEnded, AskTurn, Open};
+use super::opened::{AskEnded, Open};
+use super::turn::AskTurn;
 use crate::domain::approval::{Decision, Permission, PermissionStatus};
 use crate::protocol::permission::PermissionGetResult;
 

@@ -13,7 +13,7 @@ use super::super::super::console::Console;
 use super::super::super::framing::read_frame;
 use super::super::super::terminal::Terminal;
 use super::super::keyboard::Keyboard;
-use super::super::turn::{OpenedSession, Person};
+use super::super::opened::{OpenedSession, Person};
 use super::*;
 use crate::domain::approval::{Action, Subject};
 use crate::domain::dialect::Dialect;

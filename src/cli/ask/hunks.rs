@@ -11,7 +11,8 @@ use super::super::client::{Incoming, Refusal};
 use super::super::terminal::{Tone, marked, visible_line};
 use super::hunk_editor;
 use super::hunk_review::{HunkReview, Typed};
-use super::turn::{AFTERWORD, AskEnded, AskTurn, Open};
+use super::opened::{AskEnded, Open};
+use super::turn::{AFTERWORD, AskTurn};
 use crate::domain::approval::{FileOutcome, Permission};
 use crate::protocol::patch::{PatchFilesResult, PatchGetResult};
 

@@ -1,6 +1,7 @@
 //! One turn of `ask`: the prompt, what the server says of it, its end.
 //!
-//! Owns which request follows what, and how the turn went. Never draws, and never decides what is asked: `answers` does.
+//! Owns which request follows what, and the turn's state. What an event means is in `turn_events`, what is asked in `answers`; never
+//! draws.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{Stderr, Stdout};
@@ -15,20 +16,16 @@ use super::super::args::AskArgs;
 use super::super::client::{Client, ClientError, Incoming, Refusal};
 use super::super::console::Console;
 use super::super::exit::AskOutcome;
-use super::super::render::{Choice, Places, RenderPiece, Renderer, SeenSoFar, kept};
-use super::super::terminal::{Terminal, Tone, marked};
+use super::super::render::{Places, RenderPiece, Renderer, SeenSoFar};
+use super::super::terminal::{Tone, marked};
 use super::again::Again;
-use super::hunk_review::HunkReview;
 use super::keyboard::Keyboard;
+use super::opened::{AskEnded, Next, Open, OpenedSession, Person};
 use super::patience::{Due, Patience};
-use super::raw_message::{one_line, params_of};
 use crate::domain::approval::{Decision, Permission};
-use crate::domain::dialect::{Dialect, fact};
-use crate::domain::event::{Origin, SessionEvent};
-use crate::domain::fact::{Answered, Fact, NoticeLevel, TurnReport};
+use crate::domain::dialect::Dialect;
+use crate::domain::fact::NoticeLevel;
 use crate::domain::view::ViewState;
-use crate::protocol::notification::{ConnectionParams, EventsParams};
-use crate::protocol::request::ConnectionStatus;
 
 /// What an engine is asked when a session is taken up without a question.
 const CONTINUE: &str = "Continue where you stopped.";
@@ -39,82 +36,23 @@ pub(super) const AFTERWORD: Duration = Duration::from_secs(2);
 /// Said where what waits cannot be asked about.
 const WAITS: &str = "This session waits for an answer, and nobody can be asked here; answer it in an editor, or run `ask --continue` in a terminal.";
 
-/// A session in which to ask.
-pub(super) struct OpenedSession {
-    pub(super) session_id: String,
-    /// The last event that it had; what was before is not shown again.
-    pub(super) seq: u64,
-    pub(super) trusted: bool,
-    /// What its engine speaks.
-    pub(super) dialect: Dialect,
-    /// What waits in it for an answer.
-    pub(super) waiting: Vec<Permission>,
-    /// What is said below the answer.
-    pub(super) advice: Option<&'static str>,
-}
-
-/// Whoever watches, and answers.
-pub(super) struct Person<'a> {
-    pub(super) terminal: &'a Terminal,
-    pub(super) keyboard: Keyboard,
-}
-
-/// What the user is being asked.
-pub(super) enum Open {
-    /// About this permission.
-    Decision(Permission),
-    /// The changes of this edit are on their way, with the id of our own request for them.
-    Parting(Box<Permission>, u64),
-    /// About one change of an edit.
-    Hunk(Box<HunkReview>),
-    /// Whether to trust the folder, because this permission was allowed.
-    Trust(Permission, Choice),
-    /// Whether to trust the folder, because some of these changes were accepted.
-    TrustForParts(Box<HunkReview>),
-    /// Whether to trust the folder, because the engine takes no prompt without.
-    TrustForPrompt,
-}
-
-/// Why a turn ended before its end.
-pub(super) enum AskEnded {
-    Client(ClientError),
-    Refused(Refusal),
-    NobodyTrusts,
-    /// The engine kept us waiting for too long, which was said.
-    GaveUp,
-    Unread,
-}
-
-impl From<ClientError> for AskEnded {
-    fn from(error: ClientError) -> Self {
-        Self::Client(error)
-    }
-}
-
-/// What follows one event or line.
-#[derive(PartialEq, Eq)]
-enum Next {
-    Listen,
-    Finished,
-}
-
 /// One turn, from the prompt to its end.
 pub(super) struct AskTurn {
     pub(super) client: Client,
     pub(super) console: Console<Stdout, Stderr>,
     pub(super) renderer: Renderer,
-    json: bool,
+    pub(super) json: bool,
     pub(super) interactive: bool,
     pub(super) keyboard: Keyboard,
     pub(super) workspace: PathBuf,
     pub(super) session_id: String,
-    dialect: Dialect,
+    pub(super) dialect: Dialect,
     /// What every client is shown of the turn.
-    view: ViewState,
+    pub(super) view: ViewState,
     pub(super) trusted: bool,
     pub(super) trust_refused: bool,
     /// The last event that came.
-    seq: u64,
+    pub(super) seq: u64,
     /// Asks behind that question.
     pub(super) waiting: VecDeque<Permission>,
     /// Asks that waited in the session before this turn.
@@ -133,11 +71,11 @@ pub(super) struct AskTurn {
     pub(super) coming: HashMap<u64, Permission>,
     /// Our request to stop.
     pub(super) stop: Option<u64>,
-    patience: Patience,
-    again: Again,
+    pub(super) patience: Patience,
+    pub(super) again: Again,
     advice: Option<&'static str>,
     /// The engine failed over the session, which it then ends.
-    failed_at_engine: bool,
+    pub(super) failed_at_engine: bool,
     /// That we wait was said where there is no progress line.
     wait_told: bool,
     interrupted: Arc<AtomicBool>,
@@ -290,23 +228,6 @@ impl AskTurn {
         }
     }
 
-    /// The turn is over, and its session will be: what is said of that says what to do.
-    fn hear_the_end(&mut self) -> Result<(), AskEnded> {
-        let until = Instant::now() + AFTERWORD;
-        while let Some(Incoming::Notification { method, raw }) = self.client.next(Some(until)) {
-            self.notification(&method, &raw)?;
-            if method == "bb/connection" && self.is_over(&params_of(&raw)?) {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    fn is_over(&self, connection: &ConnectionParams) -> bool {
-        connection.status == ConnectionStatus::Error
-            && connection.session_id.as_ref() == Some(&self.session_id)
-    }
-
     fn overdue(&mut self, due: Due) -> Result<(), AskEnded> {
         match due {
             Due::Say(sentence) if self.console.has_progress() && self.open.is_none() => {
@@ -354,148 +275,6 @@ impl AskTurn {
             }
             Err(refusal) => Err(AskEnded::Refused(refusal)),
         }
-    }
-
-    fn notification(&mut self, method: &str, raw: &str) -> Result<Next, AskEnded> {
-        if self.json {
-            let line = one_line(raw);
-            self.console.raw(&line).map_err(|_| AskEnded::Unread)?;
-        }
-        match method {
-            "bb/events" => {
-                let batch: EventsParams = params_of(raw)?;
-                if batch.session_id == self.session_id {
-                    // What stood there when the session was taken up is history.
-                    let seen = self.seq;
-                    for event in batch.events.into_iter().filter(|event| event.seq > seen) {
-                        if self.event(event)? == Next::Finished {
-                            return Ok(Next::Finished);
-                        }
-                    }
-                }
-                Ok(Next::Listen)
-            }
-            "bb/connection" => {
-                let connection: ConnectionParams = params_of(raw)?;
-                if connection.session_id.as_ref().is_none_or(|id| *id == self.session_id) {
-                    let is_connected = connection.status == ConnectionStatus::Connected;
-                    let why = connection.last_error.clone();
-                    self.patience.link(connection.session_id.clone(), is_connected, why, Instant::now());
-                }
-                if connection.status == ConnectionStatus::Error {
-                    let why =
-                        connection.last_error.unwrap_or_else(|| "The engine is not connected.".to_owned());
-                    let pieces = self.renderer.remark_once(NoticeLevel::Warning, &why);
-                    self.show(&pieces)?;
-                }
-                Ok(Next::Listen)
-            }
-            _ => Ok(Next::Listen),
-        }
-    }
-
-    fn count(&mut self, seq: u64) {
-        if seq != self.seq + 1 {
-            // Shown, not fatal: what is there is still worth reading.
-            self.outcome.errors = true;
-            self.say(
-                Tone::Bad,
-                &format!("error: events {} to {} are missing", self.seq + 1, seq.saturating_sub(1)),
-            );
-        }
-        self.seq = seq;
-    }
-
-    fn event(&mut self, event: SessionEvent) -> Result<Next, AskEnded> {
-        self.count(event.seq);
-        let fact = fact(self.dialect, &event);
-        if event.origin == Origin::Engine {
-            self.failed_at_engine |= self.dialect == Dialect::Breadboard && matches!(fact, Fact::Failure(_));
-            self.patience.hear(is_word(&fact));
-        }
-        let changes = self.view.apply(&event);
-        if self.stop.is_none() && self.again.hears(&fact) {
-            if let Some(sentence) = self.again.begins_to_wait(&fact, Instant::now()) {
-                self.say(Tone::Dim, &sentence);
-            }
-            return Ok(Next::Listen);
-        }
-        let pieces = self.renderer.draw(&fact, &changes);
-        if !self.json {
-            self.show(&pieces)?;
-        }
-        // A task asks inside an event of its own, so the permission tells and not the class.
-        if let Some(permission) = event.permission.clone() {
-            self.asked(*permission)?;
-        }
-        self.heed(&fact)
-    }
-
-    /// What an event says of the end of the turn, and of an ask that is settled.
-    fn heed(&mut self, fact: &Fact<'_>) -> Result<Next, AskEnded> {
-        match fact {
-            Fact::Failure(_) | Fact::Gap(_) | Fact::Exited { expected: false, .. } => {
-                self.outcome.errors = true;
-            }
-            Fact::Answered(Answered::Settled { request_id, chosen, .. }) => {
-                self.settled(request_id)?;
-                if let Some(rule) = chosen.as_ref().and_then(|chosen| chosen.rule.as_ref()) {
-                    self.say(Tone::Dim, &kept(rule));
-                }
-            }
-            Fact::TurnEnded(end) => match &end.report {
-                TurnReport::Part(report) if !report.last => {}
-                TurnReport::Part(_) | TurnReport::Whole { .. } => return Ok(self.over(None)),
-            },
-            Fact::TurnClosed(closed) => {
-                return Ok(self.over(closed.notice.as_ref().map(|notice| notice.text.as_str())));
-            }
-            Fact::Exited { expected: true, .. }
-            | Fact::Prompt(_)
-            | Fact::Text(_)
-            | Fact::ToolCall(_)
-            | Fact::ToolOutput(_)
-            | Fact::ToolResult(_)
-            | Fact::Terminal(_)
-            | Fact::Plan(_)
-            | Fact::Patch(_)
-            | Fact::Ask { .. }
-            | Fact::Answered(Answered::Saving { .. } | Answered::Confirmed(_) | Answered::Unnamed)
-            | Fact::TurnBegan
-            | Fact::Usage(_)
-            | Fact::Reward(_)
-            | Fact::Mode(_)
-            | Fact::Commands(_)
-            | Fact::Task(_)
-            | Fact::Checkpoints(_)
-            | Fact::Restored(_)
-            | Fact::Compaction(_)
-            | Fact::Search { .. }
-            | Fact::Link(_)
-            | Fact::Picture(_)
-            | Fact::TreeNode
-            | Fact::Tree { .. }
-            | Fact::Command { .. }
-            | Fact::Changes(_)
-            | Fact::Notice(_)
-            | Fact::Nothing
-            | Fact::Unknown => {}
-        }
-        Ok(Next::Listen)
-    }
-
-    /// The turn is over: how it went is the view's to say, and is said once.
-    fn over(&mut self, notice: Option<&str>) -> Next {
-        let failed =
-            self.renderer.ending().filter(|ending| !ending.success).map(|ending| ending.text.clone());
-        if let Some(sentence) = notice.map(str::to_owned).or(failed) {
-            self.outcome.unsuccessful = true;
-            let pieces = self.renderer.ended_badly(&sentence);
-            let _ = self.show(&pieces);
-        } else if self.renderer.is_silent() {
-            self.say(Tone::Dim, "The turn is done; the engine gave no answer.");
-        }
-        Next::Finished
     }
 
     fn answered(&mut self, id: u64, outcome: Result<Value, Refusal>) -> Result<Next, AskEnded> {
@@ -557,26 +336,4 @@ impl AskTurn {
 
 fn question_is_open(open: &Option<Open>) -> bool {
     matches!(open, Some(Open::TrustForPrompt))
-}
-
-/// Whether an engine that says this works on the prompt, and does not only tell how its session stands.
-fn is_word(fact: &Fact<'_>) -> bool {
-    match fact {
-        Fact::Text(_)
-        | Fact::ToolCall(_)
-        | Fact::ToolOutput(_)
-        | Fact::ToolResult(_)
-        | Fact::Patch(_)
-        | Fact::Picture(_)
-        | Fact::Ask { .. }
-        | Fact::Task(_)
-        | Fact::Search { .. }
-        | Fact::Notice(_)
-        | Fact::Failure(_)
-        | Fact::Gap(_)
-        | Fact::TurnEnded(_)
-        | Fact::TurnClosed(_) => true,
-        Fact::Plan(plan) => !plan.standing,
-        _ => false,
-    }
 }

@@ -15,7 +15,7 @@ use super::process::Cwd;
 use super::process_state::{EndReason, ProcessState};
 use super::routes::Routes;
 use super::rpc::Rpc;
-use super::session_table::Sessions;
+use super::session_table::SessionTable;
 use super::{AgentTimeouts, Setup};
 use crate::app::ports::EngineReport;
 use crate::domain::coded_error::{CodedError, ErrorCode};
@@ -27,7 +27,7 @@ use crate::domain::remedy::Remedy;
 pub(super) struct Agent {
     pub(super) line: AgentLine,
     pub(super) process: ProcessState,
-    pub(super) sessions: Sessions,
+    pub(super) sessions: SessionTable,
     pub(super) rpc: Rpc,
     pub(super) now: Instant,
     pub(super) routes: Routes,
@@ -46,7 +46,7 @@ impl Agent {
         Self {
             line,
             process: ProcessState::default(),
-            sessions: Sessions::default(),
+            sessions: SessionTable::default(),
             rpc: Rpc::default(),
             now,
             routes,

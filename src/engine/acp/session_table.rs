@@ -19,7 +19,7 @@ pub(super) enum SessionOwner {
 
 /// The sessions of one agent.
 #[derive(Default)]
-pub(super) struct Sessions {
+pub(super) struct SessionTable {
     by_id: BTreeMap<String, Session>,
     /// By the agent's ids, for as long as its process lives.
     by_agent: HashMap<String, SessionOwner>,
@@ -28,7 +28,7 @@ pub(super) struct Sessions {
     latest: Option<String>,
 }
 
-impl Sessions {
+impl SessionTable {
     pub(super) fn get(&self, id: &str) -> Option<&Session> {
         self.by_id.get(id)
     }
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn an_id_of_the_agents_is_a_sessions_until_it_is_disowned_or_the_process_ends() {
-        let mut sessions = Sessions::default();
+        let mut sessions = SessionTable::default();
         sessions.add("a", Session::new(None, None));
         sessions.name("1".to_owned(), "a");
         sessions.name("2".to_owned(), "gone");
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn the_session_that_was_used_last_is_forgotten_with_it() {
-        let mut sessions = Sessions::default();
+        let mut sessions = SessionTable::default();
         assert!(sessions.latest().is_none());
         for id in ["a", "b"] {
             sessions.add(id, Session::new(None, Some(id.to_owned())));

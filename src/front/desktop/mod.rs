@@ -12,6 +12,7 @@ mod counts;
 mod flow;
 mod gate;
 mod hear;
+mod heard_session;
 mod host;
 mod index_routes;
 mod link;
@@ -34,6 +35,7 @@ mod transcript;
 mod translate;
 mod workspace_routes;
 mod writer;
+mod writer_begin;
 
 pub(crate) use gate::Gate;
 pub(crate) use host::{DesktopHost, HostedFolder};

@@ -10,37 +10,31 @@ use std::time::Duration;
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use futures::SinkExt;
 use futures::stream::SplitSink;
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde::Serialize;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 
 use super::counts::{Counts, count};
 use super::flow::ReadWindow;
+use super::heard_session::HeardSession;
 use super::host::ended;
 use super::link::SessionLink;
 use super::outbox::SocketOutbox;
 use super::proposal;
-use super::replay::{EventReplay, HearingFrom, lost};
-use super::translate::{ClientNews, TokenPieces, Translator};
-use crate::app::inbox::EditorEvent;
+use super::replay::HearingFrom;
+use super::translate::{ClientNews, TokenPieces};
 use crate::domain::approval::Permission;
-use crate::domain::dialect::Dialect;
 use crate::domain::fact::NoticeLevel;
-use crate::domain::view::View;
 use crate::protocol::Request;
-use crate::protocol::context::CONTEXT_PROVIDE;
 use crate::protocol::desktop::host_message::{
     HostMessage, HostedState, MessagePlace, PlacedMessage, SessionCursor, SnapshotReason,
 };
 use crate::protocol::desktop::refusal::DesktopRefusal;
-use crate::protocol::patch::{PatchListParams, PatchListResult};
-use crate::protocol::permission::{PermissionListParams, PermissionListResult};
-use crate::protocol::request::{ConnectionStatus, Resume, SelectSessionResult};
+use crate::protocol::patch::{PatchListParams, PatchListResult, PatchSummary};
+use crate::protocol::request::SelectSessionResult;
 
 /// How long a client may take to read one message. Past it the socket is as good as dead.
-const LONGEST_WRITE: Duration = Duration::from_secs(30);
+pub(super) const LONGEST_WRITE: Duration = Duration::from_secs(30);
 
 /// How often a client is asked whether it is there.
 const PING: Duration = Duration::from_secs(20);
@@ -78,27 +72,18 @@ pub(super) struct Begun {
     pub(super) pieces: TokenPieces,
 }
 
-/// A message of the loop.
-#[derive(Deserialize)]
-struct LoopMessage<'a> {
-    id: Option<String>,
-    method: String,
-    #[serde(borrow)]
-    params: &'a RawValue,
-}
-
 /// The socket is over.
 pub(super) struct SocketEnded;
 
-type SocketWritten = Result<(), SocketEnded>;
+pub(super) type SocketWritten = Result<(), SocketEnded>;
 
 /// See the module.
 pub(super) struct SocketWriter {
     sink: SplitSink<WebSocket, Message>,
     counts: Arc<Counts>,
-    window: Arc<ReadWindow>,
+    pub(super) window: Arc<ReadWindow>,
     pace: ReadingPace,
-    hearing: Option<HeardSession>,
+    pub(super) hearing: Option<HeardSession>,
 }
 
 /// How the client reads.
@@ -110,17 +95,6 @@ enum ReadingPace {
     Behind(Instant),
     /// It has not, and was told so.
     Warned,
-}
-
-/// What there is once the handshake is done.
-struct HeardSession {
-    link: Arc<SessionLink>,
-    outbox: Arc<SocketOutbox>,
-    translator: Translator,
-    resume: Option<Resume>,
-    has_places: bool,
-    /// When a piece that waits is told as it is.
-    quiet_at: Option<Instant>,
 }
 
 impl SocketWriter {
@@ -167,79 +141,10 @@ impl SocketWriter {
         }
     }
 
-    async fn begin(&mut self, begun: Begun) -> SocketWritten {
-        let Begun { link, outbox, selected, beginning, has_places, pieces } = begun;
-        let (mut translator, page) = Translator::begin(&selected.view, pieces);
-        let wanted = PermissionListParams { session_id: Some(link.session_id.clone()), tab_id: None };
-        // What waits may stand on an older page of the transcript.
-        let listed: Option<PermissionListResult> = link.ask(Request::PermissionList(wanted)).await.ok();
-        let pending = listed.map(|listed| listed.pending).unwrap_or_default();
-        pending.iter().for_each(|pending| translator.waits(&pending.permission));
-        let hearing = HeardSession { link, outbox, translator, resume: None, has_places, quiet_at: None };
-        self.hearing = Some(hearing);
-        let resume = match beginning {
-            HearingFrom::Page(resume) => resume,
-            HearingFrom::Replay { behind, dialect, resume } => {
-                match self.replay((behind, dialect, pieces), &selected.view).await? {
-                    // What waits was told with it, or is known.
-                    Ok(()) => {
-                        self.resumed(Some(resume));
-                        return self.state().await;
-                    }
-                    Err(refusal) => Some(lost(&refusal.message)),
-                }
-            }
-        };
-        self.resumed(resume);
-        self.pass_on(page).await?;
-        for pending in pending {
-            self.ask(pending.permission).await?;
-        }
-        self.state().await
-    }
-
-    fn resumed(&mut self, resume: Option<Resume>) {
-        self.hearing.as_mut().into_iter().for_each(|hearing| hearing.resume = resume.clone());
-    }
-
-    /// What followed what the client has. `Ok(Err(…))`: it could not be read to its end.
-    async fn replay(
-        &mut self,
-        (behind, dialect, pieces): (u64, Dialect, TokenPieces),
-        view: &View,
-    ) -> Result<Result<(), DesktopRefusal>, SocketEnded> {
-        let Some(link) = self.hearing.as_ref().map(|hearing| Arc::clone(&hearing.link)) else {
-            return Ok(Ok(()));
-        };
-        let mut replay = match EventReplay::open(link, (dialect, pieces), behind, view).await {
-            Ok(replay) => replay,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
-        loop {
-            // No more than a window of what the client has not read, here too.
-            let opened = tokio::time::timeout(LONGEST_WRITE, self.window.opens()).await;
-            opened.map_err(|_| SocketEnded)?;
-            match replay.read().await {
-                Ok(Some(mut told)) => {
-                    // How the session stands is said once, behind all of it.
-                    told.retain(|told| *told != ClientNews::State);
-                    self.pass_on(told).await?;
-                }
-                Ok(None) => return Ok(Ok(())),
-                Err(refusal) => return Ok(Err(refusal)),
-            }
-        }
-    }
-
     /// The next message of the loop.
     async fn tell(&mut self) -> SocketWritten {
         let Some(hearing) = &mut self.hearing else { return Ok(()) };
-        let Some(message) = hearing.outbox.take() else { return Ok(()) };
-        let mut told = Vec::new();
-        match serde_json::from_slice::<LoopMessage<'_>>(&message) {
-            Ok(message) => hearing.take(&message, &mut told),
-            Err(error) => tracing::error!(%error, "a message of the loop could not be read"),
-        }
+        let Some(told) = hearing.next() else { return Ok(()) };
         hearing.quiet_at = hearing.translator.owes().map(|length| {
             let share = length as f64 / REPEATED as f64;
             Instant::now() + QUIET.max(Duration::from_secs_f64(share))
@@ -283,7 +188,7 @@ impl SocketWriter {
         self.say(&HostMessage::Notice { level: NoticeLevel::Warning, message, code }).await
     }
 
-    async fn pass_on(&mut self, told: Vec<ClientNews>) -> SocketWritten {
+    pub(super) async fn pass_on(&mut self, told: Vec<ClientNews>) -> SocketWritten {
         let mut is_changed = false;
         let mut together = Vec::new();
         for told in told {
@@ -331,7 +236,7 @@ impl SocketWriter {
         Ok(())
     }
 
-    async fn ask(&mut self, permission: Permission) -> SocketWritten {
+    pub(super) async fn ask(&mut self, permission: Permission) -> SocketWritten {
         for message in self.asked(permission).await {
             self.say(&message).await?;
         }
@@ -346,14 +251,14 @@ impl SocketWriter {
     }
 
     /// `session.state`.
-    async fn state(&mut self) -> SocketWritten {
+    pub(super) async fn state(&mut self) -> SocketWritten {
         let Some(hearing) = &mut self.hearing else { return Ok(()) };
         let wanted = PatchListParams { session_id: Some(hearing.link.session_id.clone()), tab_id: None };
         let listed: Option<PatchListResult> = hearing.link.ask(Request::PatchList(wanted)).await.ok();
         let patches = listed.map(|listed| listed.patches).unwrap_or_default();
         let translator = &hearing.translator;
         let waits = |request_id: &String| translator.pending.contains(request_id);
-        let named = |is_wanted: &dyn Fn(&crate::protocol::patch::PatchSummary) -> bool| {
+        let named = |is_wanted: &dyn Fn(&PatchSummary) -> bool| {
             let wanted = patches.iter().filter(|patch| is_wanted(patch));
             wanted.map(|patch| patch.patch_id.clone()).collect()
         };
@@ -410,46 +315,6 @@ impl SocketWriter {
     }
 }
 
-impl HeardSession {
-    fn take(&mut self, message: &LoopMessage<'_>, told: &mut Vec<ClientNews>) {
-        let params = message.params.get();
-        match (message.method.as_str(), &message.id) {
-            ("bb/view", _) => {
-                if let Ok(params) = serde_json::from_str(params) {
-                    let before = self.translator.cursor.seq;
-                    told.extend(self.translator.view(params));
-                    let now = self.translator.cursor.seq;
-                    // A piece that waits to be a larger one is not told yet.
-                    let is_told = now > before && self.translator.owes().is_none();
-                    told.extend(is_told.then_some(ClientNews::UpTo(now)));
-                }
-            }
-            ("bb/events", _) => {
-                if let Ok(params) = serde_json::from_str(params) {
-                    told.extend(self.translator.events(&params));
-                }
-            }
-            ("bb/connection", _) => told.extend(connection(params)),
-            ("window/showMessage", _) => told.extend(sentence(params)),
-            (CONTEXT_PROVIDE, Some(id)) => {
-                let context = serde_json::to_value(&*self.link.context()).unwrap_or_default();
-                self.answer(id, Ok(context));
-            }
-            (_, Some(id)) => {
-                self.answer(id, Err(json!({ "message": "this client cannot do that" })));
-            }
-            (_, None) => {}
-        }
-    }
-
-    fn answer(&self, id: &str, outcome: Result<Value, Value>) {
-        let answered = EditorEvent::Answered { id: id.to_owned(), outcome };
-        if self.link.client().tell(answered).is_err() {
-            tracing::warn!("the loop took no answer of a socket");
-        }
-    }
-}
-
 /// What a writer goes on for.
 enum Woken {
     /// The loop told something, and the client has read enough of what came before.
@@ -494,35 +359,6 @@ async fn woken(hearing: Option<&HeardSession>, window: &ReadWindow, pace: Readin
         () = quiet => Woken::Quiet,
         () = behind => Woken::Behind,
     }
-}
-
-fn notice(level: NoticeLevel, message: String) -> ClientNews {
-    ClientNews::Message(Box::new(HostMessage::Notice { level, message, code: None }))
-}
-
-fn connection(params: &str) -> Option<ClientNews> {
-    let news: crate::protocol::notification::ConnectionParams = serde_json::from_str(params).ok()?;
-    let is_bad = news.status == ConnectionStatus::Error || news.gap_detected == Some(true);
-    let why = news.last_error.or_else(|| news.resume.and_then(|resume| resume.reason));
-    is_bad.then(|| {
-        notice(NoticeLevel::Error, why.unwrap_or_else(|| "The engine cannot be reached.".to_owned()))
-    })
-}
-
-fn sentence(params: &str) -> Option<ClientNews> {
-    #[derive(Deserialize)]
-    struct Shown {
-        #[serde(rename = "type")]
-        kind: u64,
-        message: String,
-    }
-    let shown: Shown = serde_json::from_str(params).ok()?;
-    let level = match shown.kind {
-        1 => NoticeLevel::Error,
-        2 => NoticeLevel::Warning,
-        _ => NoticeLevel::Info,
-    };
-    Some(notice(level, shown.message))
 }
 
 /// A refusal as a message.
