@@ -8,22 +8,27 @@ use super::inbox::Reply;
 use super::live::{LinkState, Live, UseOfStream};
 use super::on_request::turn_end;
 use super::ports::{
-    AgentCall, AgentSession, Connectivity, EngineCall, EngineSession, ListedSessions, NewSession,
-    SessionHome, SessionReply, StreamCall, StreamResume, TurnFailure,
+    AgentCall, AgentSession, AttachedTurn, Connectivity, EngineCall, EngineSession, ListedSessions,
+    NewSession, SessionHome, SessionReply, StreamCall, StreamResume, TurnFailure,
 };
 use super::prompter::Prompter;
 use super::record::{LastRun, Record, RemoteSession};
 use super::sessions::Session;
 use super::state::App;
 use super::turn::{Stop, TurnState, Whose};
+use crate::domain::approval::PermissionStatus;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::remedy::{Retry, RetryWhen};
+use crate::domain::view::{Block, BlockBody, Lane};
 use crate::protocol::notification::ConnectionParams;
 use crate::protocol::request::*;
 use crate::protocol::settings::EngineKind;
 
 /// Streams open at one time: fewer than the adapter has places for, since one that was let go may take a moment to end.
 const STREAMS: usize = 48;
+
+/// Blocks that are looked at for the last thing in a transcript: notices of a break may stand behind it, a few.
+const LAST_BLOCKS: usize = 8;
 
 /// What is said of a prompt whose run cannot be told from another client's.
 const UNCLAIMED: &str = "The engine took this prompt and never told of it in words that are known here. It has been silent since a run with other words ended, so that run is probably its answer; look at it before you send the prompt again.";
@@ -329,12 +334,28 @@ impl App {
         self.rest_a_stream(session_id);
         let resume = self.traits_of(session_id).resume;
         let open_turn = self.known(session_id).ok().and_then(|session| session.record.turn.open());
+        let open_turn =
+            open_turn.map(|number| AttachedTurn { number, allowed_last: self.allowed_last(session_id) });
         let Some(live) = self.live_mut(session_id) else { return };
         live.link.open();
         live.use_of_stream = UseOfStream::Open;
         let cursor = live.cursor.clone().filter(|_| resume == StreamResume::Cursor);
         let call = StreamCall::Attach { session_id: session_id.to_owned(), cursor, open_turn };
         self.call_engine(session_id, EngineCall::Stream(call));
+    }
+}
+
+impl App {
+    /// The line of what was allowed, where it is the last thing in the transcript.
+    fn allowed_last(&mut self, session_id: &str) -> Option<String> {
+        let (page, _) = self.lane_page(session_id, Lane::Chat, None, LAST_BLOCKS).ok()?;
+        let said = |block: &&Block| !matches!(block.body, BlockBody::Notice { .. });
+        match &page.iter().rev().find(said)?.body {
+            BlockBody::Permission { permission, status: PermissionStatus::Allowed, .. } => {
+                Some(permission.title.clone())
+            }
+            _ => None,
+        }
     }
 }
 

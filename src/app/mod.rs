@@ -17,6 +17,7 @@ mod edit_made;
 mod editor_asks;
 mod edits;
 mod engines;
+mod file_changes;
 mod held;
 pub(crate) mod inbox;
 mod journalling;

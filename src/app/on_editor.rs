@@ -10,6 +10,7 @@ use super::inbox::{DocumentEvent, EditorEvent, Folder, WhyLost};
 use super::ports::EngineCall;
 use super::state::App;
 use crate::domain::edits::overlay::{ChangeRefused, Overlay};
+use crate::domain::edits::watched_file::{WatchedFile, WatchedFileChange};
 use crate::protocol::settings::WorkspaceConfiguration;
 
 /// Bytes of all open buffers of a client together. Hundreds of large sources fit; what is beyond is read from the disk, and
@@ -46,6 +47,7 @@ impl App {
             EditorEvent::Initialize(start) => self.start_up(client, *start),
             EditorEvent::Initialized => self.initialized(client),
             EditorEvent::Document(event) => self.on_document(client, event),
+            EditorEvent::FilesChanged(changes) => self.files_changed(client, changes),
             EditorEvent::FoldersChanged { added, removed } => self.folders_changed(client, added, &removed),
             EditorEvent::Configuration(configuration) => self.configured(&configuration),
             EditorEvent::ConfigurationChanged => self.ask_configuration(client),
@@ -64,6 +66,7 @@ impl App {
             }]});
             self.ask_editor(client, "client/registerCapability", &params, PendingAsk::Registered);
         }
+        self.watch_files(client);
         self.ask_configuration(client);
     }
 
@@ -111,6 +114,8 @@ impl App {
         }
         if let DocumentEvent::Saved { uri } = &event {
             self.turn_saw_save(uri);
+            let saved = WatchedFile { uri: uri.clone(), kind: WatchedFileChange::Modified };
+            self.files_changed(id, vec![saved]);
         }
         self.clients.buffers_changed();
         let named = event.uri().map(str::to_owned);

@@ -41,6 +41,7 @@ const HEARD: &[(&str, &str)] = &[
     ("textDocument/didChange", "heard:textDocument/didChange"),
     ("textDocument/didSave", "heard:textDocument/didSave"),
     ("textDocument/didClose", "heard:textDocument/didClose"),
+    ("workspace/didChangeWatchedFiles", "heard:workspace/didChangeWatchedFiles"),
     ("workspace/didChangeWorkspaceFolders", "heard:workspace/didChangeWorkspaceFolders"),
     ("workspace/didChangeConfiguration", "heard:workspace/didChangeConfiguration"),
     ("window/workDoneProgress/cancel", "heard:window/workDoneProgress/cancel"),
@@ -301,6 +302,9 @@ impl Backend {
             "textDocument/didChange" => EditorEvent::Document(documents::read_change(params)),
             "textDocument/didSave" => EditorEvent::Document(documents::read_save(params)?),
             "textDocument/didClose" => EditorEvent::Document(documents::read_close(params)),
+            "workspace/didChangeWatchedFiles" => {
+                EditorEvent::FilesChanged(documents::read_watched_changes(params)?)
+            }
             "workspace/didChangeWorkspaceFolders" => {
                 let event = params.get("event")?;
                 let listed = |key: &str| event.get(key).and_then(Value::as_array).into_iter().flatten();

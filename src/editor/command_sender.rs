@@ -221,6 +221,7 @@ const GIVEN_UP: usize = 1_024;
 fn bytes_of(event: &EditorEvent) -> usize {
     match event {
         EditorEvent::Document(change) => change.bytes(),
+        EditorEvent::FilesChanged(changes) => changes.iter().map(|change| change.uri.len()).sum(),
         EditorEvent::Initialize(_)
         | EditorEvent::Initialized
         | EditorEvent::FoldersChanged { .. }
@@ -254,6 +255,7 @@ fn name_of(event: &EditorEvent) -> &'static str {
         EditorEvent::Initialize(_) => "initialize",
         EditorEvent::Initialized => "initialized",
         EditorEvent::Document(_) => "a document",
+        EditorEvent::FilesChanged(_) => "changed files",
         EditorEvent::FoldersChanged { .. } => "workspace folders",
         EditorEvent::Configuration(_) | EditorEvent::ConfigurationChanged => "configuration",
         EditorEvent::WorkspaceTrust { .. } => "workspace trust",

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::app::inbox::{DocumentEvent, WhyLost};
 use crate::domain::edits::overlay::{ContentChange, Position};
+use crate::domain::edits::watched_file::{WatchedFile, WatchedFileChange};
 
 /// Reads `textDocument/didOpen`.
 pub(super) fn read_open(params: &Value) -> DocumentEvent {
@@ -73,6 +74,15 @@ fn read_position(position: &Value) -> Option<Position> {
     Some(Position { line: number("line")?, character: number("character")? })
 }
 
+/// The changes of `workspace/didChangeWatchedFiles`; one that says nothing that is known is left out.
+pub(super) fn read_watched_changes(params: &Value) -> Option<Vec<WatchedFile>> {
+    let read = |change: &Value| {
+        let kind = WatchedFileChange::of_number(change.get("type")?.as_u64()?)?;
+        Some(WatchedFile { uri: change.get("uri")?.as_str()?.to_owned(), kind })
+    };
+    Some(params.get("changes")?.as_array()?.iter().filter_map(read).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -121,6 +131,20 @@ mod tests {
                 ]
             })
         );
+    }
+
+    #[test]
+    fn changes_of_watched_files_are_read_and_odd_ones_left_out() {
+        let read = read_watched_changes(&json!({ "changes": [
+            { "uri": "file:///a", "type": 1 }, { "uri": "file:///b", "type": 9 }, { "type": 2 }, { "uri": "file:///c", "type": 3 },
+        ] }));
+        let changed = |uri: &str, kind| WatchedFile { uri: uri.to_owned(), kind };
+        let wanted = [
+            changed("file:///a", WatchedFileChange::Created),
+            changed("file:///c", WatchedFileChange::Deleted),
+        ];
+        assert_eq!(read.as_deref(), Some(&wanted[..]));
+        assert_eq!(read_watched_changes(&json!({})), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use breadboard_ls::testing::simulate::desktop::HostDialect;
 use serde_json::{Value, json};
 
+use crate::breadboard_desk::until;
 use crate::desktop_desk::{HostDesk, notices};
 use crate::harness::Server;
 
@@ -157,4 +158,36 @@ fn r002_67_a_tool_of_the_host_is_only_answered() {
     assert_eq!(end["payload"]["message"], "Gone.");
     // What the host does with it is the host's.
     assert_eq!(server.read("a.txt"), "one\ntwo\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_command_that_ran_here_when_this_server_was_killed_is_not_run_again_and_its_end_is_said_to_be_unknown() {
+    // Given a host that has its clients run commands, and one that runs
+    let steps = json!([{ "ask": command_ask("echo ran >> ran.txt; sleep 600"),
+        "on_allow": [{ "wait": "client.command_result" }, { "say": "Thanks." }], "on_deny": [] }]);
+    let desk = HostDesk::scripted(HostDialect::Seed, &json!([{ "steps": steps }]));
+    let mut server = desk.server();
+    let session = server.session();
+    server.prompt(&session, "run it");
+    let ask = server.wait_ask(&session);
+    server.decide(&session, &ask, "allow_once");
+    let ran = server.workspace.path().join("ran.txt");
+    let lines = || std::fs::read_to_string(&ran).ok().filter(|text| text == "ran\n");
+    until("the command", lines);
+    // When this server is killed, and another one takes the turn up
+    let (workspace, state) = (server.workspace.clone(), server.state.clone());
+    server.kill();
+    let mut next = Server::start_in(workspace, state, desk.chosen(true));
+    next.shake_hands();
+    next.ask("bb/selectSession", json!({ "sessionId": session }));
+    // Then the user hears that nobody knows how it ended, it is not run again, and the turn can be stopped
+    until("that it is not known", || {
+        let said = notices(&mut next, &session);
+        said.iter().any(|text| text.contains("how that ended is not known")).then_some(())
+    });
+    next.ask("bb/stop", json!({ "sessionId": session }));
+    next.wait_end(&session);
+    assert_eq!(desk.all_heard("client.command_result"), Vec::<Value>::new());
+    assert!(lines().is_some());
 }

@@ -223,6 +223,101 @@ fn i14_done_two_servers_on_one_host_one_dies_the_other_misses_nothing_and_answer
 }
 
 #[test]
+fn a_prompt_that_waits_behind_another_clients_turn_is_taken_back_and_that_turn_goes_on() {
+    // Given a turn of the first client, and a prompt of the second behind it
+    let gate = Gate::default();
+    let model = Model::start(vec![says_and_waits("Half of it, ", &gate, "and the rest."), says("Third.")]);
+    let host = Host::of(&model);
+    let mut first = server_of(&host);
+    let session = first.session();
+    let mut second = server_of(&host);
+    second.ask("bb/listSessions", json!({}));
+    second.ask("bb/selectSession", json!({ "sessionId": session }));
+    first.prompt(&session, "the first");
+    wait_words(&first, &session);
+    until("the first prompt there", || (texts(&mut second, &session, "user") == ["the first"]).then_some(()));
+    let before = host.messages_received();
+    second.prompt(&session, "the second");
+    until("the second prompt", || (host.messages_received() > before).then_some(()));
+    // When the second client stops
+    let before = host.messages_received();
+    second.ask("bb/stop", json!({ "sessionId": session }));
+    until("the word of it", || (host.messages_received() > before).then_some(()));
+    host.session();
+    // Then its prompt is stopped, the turn of the first goes on to its end, and the session goes on
+    gate.open();
+    let end = first.wait_end(&session);
+    assert_eq!(end["payload"]["message"], "Half of it, and the rest.", "{end}");
+    second.ask("bb/queue/resume", json!({ "sessionId": session }));
+    second.prompt(&session, "the third");
+    until("the third answer", || {
+        (last_text(&mut second, &session, "assistant").as_deref() == Some("Third.")).then_some(())
+    });
+    assert_eq!(texts(&mut first, &session, "user"), ["the first", "the third"]);
+}
+
+#[test]
+fn an_answer_that_was_lost_with_its_socket_is_said_again_and_what_it_allows_is_done_once() {
+    let wish = json!({ "command": "echo ran >> ran.txt", "reason": "To see." });
+    let model = Model::start(vec![calls("run_command", wish), says("It ran.")]);
+    let host = Host::of(&model);
+    let relay = Relay::to(&host.url);
+    let mut server = server_at(&host, &relay.url, Arc::new(tempfile::tempdir().expect("a folder")));
+    let session = server.session();
+    server.prompt(&session, "run it");
+    let ask = server.wait_ask(&session);
+    // When the answer is written and never arrives
+    relay.goes_deaf();
+    server.decide(&session, &ask, "allow_once");
+    until("the lost answer", || (relay.lost() > 0).then_some(()));
+    relay.cut();
+    relay.mend();
+    // Then it is said again behind the break
+    let end = server.wait_end(&session);
+    assert_eq!(end["payload"]["message"], "It ran.", "{end}");
+    let ran = std::fs::read_to_string(host.workspace.path().join("ran.txt")).ok();
+    assert_eq!(ran.as_deref(), Some("ran\n"));
+    assert_eq!(gaps(&server, &session), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn i14_2_what_a_host_was_doing_when_it_was_killed_is_not_repeated_and_every_client_hears_that_it_is_unknown()
+{
+    // Given two clients on one session, of which one allowed a command that has begun
+    let wish = json!({ "command": "echo ran >> ran.txt; sleep 600", "reason": "To see." });
+    let model = Model::start(vec![calls("run_command", wish), says("Again.")]);
+    let host = Host::of(&model);
+    let mut first = server_of(&host);
+    let session = first.session();
+    let mut second = server_of(&host);
+    second.ask("bb/listSessions", json!({}));
+    second.ask("bb/selectSession", json!({ "sessionId": session }));
+    first.prompt(&session, "run it");
+    let ask = second.wait_ask(&session);
+    second.decide(&session, &ask, "allow_once");
+    let ran = host.workspace.path().join("ran.txt");
+    until("the command", || std::fs::read_to_string(&ran).ok().filter(|text| text == "ran\n"));
+    // When the host dies in the middle of it
+    let host = host.killed_and_back(&model);
+    // Then both hear that nobody knows how it ended, the turn is over, and it ran once
+    first.wait_end(&session);
+    for server in [&mut first, &mut second] {
+        until("that it is unknown", || {
+            let blocks = serde_json::to_string(&chat(server, &session)).expect("JSON");
+            (blocks.contains("is not known") || blocks.contains("uncertain")).then_some(())
+        });
+    }
+    first.ask("bb/queue/resume", json!({ "sessionId": session }));
+    first.prompt(&session, "go on");
+    until("the next answer", || {
+        (last_text(&mut first, &session, "assistant").as_deref() == Some("Again.")).then_some(())
+    });
+    assert_eq!(std::fs::read_to_string(&ran).expect("the file"), "ran\n");
+    drop(host);
+}
+
+#[test]
 fn i14_3_another_clients_prompt_and_answer_are_shown_and_by_whom() {
     let wish = json!({ "file_path": "new.txt", "diff": "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+hello\n", "rationale": "It greets." });
     let model = Model::start(vec![calls("propose_patch", wish), says("Done."), says("Mine.")]);

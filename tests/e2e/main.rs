@@ -39,6 +39,7 @@ mod desktop_asks;
 mod desktop_both_ends;
 mod desktop_breaks;
 mod desktop_desk;
+mod desktop_files;
 mod desktop_host;
 mod desktop_seed;
 mod desktop_turns;

@@ -22,6 +22,7 @@ pub const ABLE: EditorAbilities = EditorAbilities {
     change_annotations: false,
     configuration: false,
     register_configuration: false,
+    register_watched_files: false,
     terminal_run: true,
     document_save: false,
     context_provide: false,

@@ -1,4 +1,4 @@
-// A host of the server for a chapter. Owns how it is started and stopped.
+// A host of the server for a chapter. Owns how it is started and stopped, and how VS Code is paired with it.
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
@@ -18,4 +18,21 @@ export async function startHost(server, args) {
     }
   }
   throw new Error("the host ended before it said where it listens");
+}
+
+/** Pairs the editor of the story with a host by its code, as its user does; it counts after a restart of the server. */
+export async function pairWith({ page, command, picture }, host) {
+  const asked = page.locator(".quick-input-widget");
+  const answer = async (text, value) => {
+    await asked.getByText(text).waitFor();
+    const input = asked.locator("input");
+    await input.fill(value);
+    await input.press("Enter");
+  };
+  await command("BreadBoard: Pair with a Host");
+  await answer("Address of the host", host.url);
+  await asked.getByText("pairing code in the terminal").waitFor();
+  await picture("pairing-code");
+  await answer("pairing code in the terminal", host.code);
+  await page.locator(".notification-toast", { hasText: "Paired with the host" }).waitFor();
 }

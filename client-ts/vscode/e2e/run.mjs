@@ -7,6 +7,7 @@
 //   SHOTS      where pictures go; default: none are kept
 //   CHAPTERS   names of chapters, with commas; default: all. The first one always runs: it grants trust.
 //   WITHOUT    names of chapters to leave out of all
+//   E2E_NVIM   a Neovim that is new enough for the plugin; default: none, and the chapter of one host for two editors is left out
 //   E2E_AGENTS  real agents that are installed, with blanks; default: none, and the chapter of the agents is left out
 //   SPEED      `strict` (default): the limits of time as they stand. `shared`: with room for what else the machine does.
 //              `said`: what is slower than it should be is said and fails nothing
@@ -40,18 +41,20 @@ const ALL = [
   "natives",
   // These choose other engines, and the last of them nothing at all.
   "pairing",
+  "one_host",
   "former_engine",
   "gap",
   "setup",
   "token",
 ];
-const { WORK, E2E_CACHE, BB_SERVER, SHOTS, CHAPTERS, WITHOUT = "", E2E_AGENTS = "", SPEED = "strict" } = process.env;
+const { WORK, E2E_CACHE, BB_SERVER, SHOTS, CHAPTERS, WITHOUT = "", E2E_AGENTS = "", E2E_NVIM = "", SPEED = "strict" } = process.env;
 if (!["strict", "shared", "said"].includes(SPEED)) {
   console.error(`SPEED=${SPEED} is none of strict, shared and said`);
   process.exit(2);
 }
 if (SHOTS) ALL.splice(ALL.indexOf("former_engine"), 0, "pictures");
 if (!E2E_AGENTS) ALL.splice(ALL.indexOf("agents"), 1);
+if (!E2E_NVIM) ALL.splice(ALL.indexOf("one_host"), 1);
 const wanted = CHAPTERS ? [ALL[0], ...CHAPTERS.split(",").filter((name) => name !== ALL[0])] : ALL.filter((name) => !WITHOUT.split(",").includes(name));
 for (const name of wanted)
   if (!ALL.includes(name)) {

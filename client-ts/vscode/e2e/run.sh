@@ -27,6 +27,11 @@ bash e2e/install.sh
 . ../../tests/agents/installed.sh
 E2E_AGENTS=$(agents_installed)
 export E2E_AGENTS
+# A Neovim takes part beside it where one can be had.
+. ../../scripts/install.sh
+. ../../scripts/neovim.sh
+E2E_NVIM=$(new_nvim "$E2E_CACHE/nvim-root" || true)
+export E2E_NVIM
 # The Node of the cache will do where there is none, or one that is too old for the packages.
 node -e 'process.exit(require("node:zlib").crc32 === undefined ? 1 : 0)' 2>/dev/null && command -v npm >/dev/null ||
   export PATH=$E2E_CACHE/n24/bin:$PATH

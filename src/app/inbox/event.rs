@@ -13,6 +13,7 @@ use crate::app::client::ClientId;
 use crate::app::ports::{FileJobDone, Outbox};
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::overlay::{ContentChange, PositionEncoding};
+use crate::domain::edits::watched_file::WatchedFile;
 use crate::domain::policy::settings_secrets::SecretValues;
 use crate::protocol::Request;
 use crate::protocol::settings::{InitializationOptions, Overrides, WorkspaceConfiguration};
@@ -107,6 +108,8 @@ pub enum EditorEvent {
     Initialized,
     /// A document was opened, changed or closed.
     Document(DocumentEvent),
+    /// `workspace/didChangeWatchedFiles`.
+    FilesChanged(Vec<WatchedFile>),
     /// `workspace/didChangeWorkspaceFolders`.
     FoldersChanged {
         /// Folders that came.
@@ -272,6 +275,8 @@ pub struct EditorAbilities {
     pub configuration: bool,
     /// `workspace.didChangeConfiguration.dynamicRegistration`.
     pub register_configuration: bool,
+    /// `workspace.didChangeWatchedFiles.dynamicRegistration`.
+    pub register_watched_files: bool,
     /// `experimental.breadboard.terminalRun`.
     pub terminal_run: bool,
     /// `experimental.breadboard.documentSave`.

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde_json::{Map, Value};
+
 use super::{DiskChange, DiskChanged, TextPart};
 use crate::app::inbox::Reply;
 use crate::domain::coded_error::CodedError;
@@ -56,8 +58,8 @@ pub enum ClientRequest {
     },
     /// Say what changed of the context of the prompt since it was told last.
     UpdateContext {
-        /// Where the answer goes, as text; empty: nothing changed.
-        reply: Reply<String>,
+        /// Where the answer goes; empty: nothing changed.
+        reply: Reply<ContextUpdate>,
     },
 }
 
@@ -83,6 +85,15 @@ impl ClientRequest {
             Self::UpdateContext { reply } => reply.is_abandoned(),
         }
     }
+}
+
+/// What changed of the context of a prompt while its turn runs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ContextUpdate {
+    /// As a model reads it.
+    pub words: String,
+    /// The parts that changed, by their names in `UserContext`, each whole (R002-43).
+    pub parts: Map<String, Value>,
 }
 
 /// A text that was written.

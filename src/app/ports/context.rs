@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::{McpFetched, TurnBegun};
+use super::{ContextUpdate, McpFetched, TurnBegun};
 use crate::app::inbox::{Answer, Reply};
 use crate::domain::context::choice::WantedContext;
 use crate::domain::context::item::PromptContext;
@@ -55,8 +55,8 @@ pub enum ContextFor {
         session_id: String,
         /// Its turn.
         turn: u64,
-        /// Where the answer goes: what changed, as text.
-        reply: Reply<String>,
+        /// Where the answer goes: what changed.
+        reply: Reply<ContextUpdate>,
     },
 }
 

@@ -11,6 +11,7 @@ use crate::app::inbox::{Answer, Folder, Reply};
 use crate::domain::agent_mode::AgentMode;
 use crate::domain::coded_error::CodedError;
 use crate::domain::context::item::PromptContext;
+use crate::domain::edits::watched_file::WatchedFile;
 use crate::domain::steps::{PausedTurn, TurnPast};
 use crate::protocol::request::{
     ApprovePermissionResult, CommandResult, CredentialScope, DeleteSessionResult, ListSessionsResult,
@@ -191,6 +192,8 @@ pub enum EngineCall {
         /// Where the answer goes.
         reply: Reply<ModelsResult>,
     },
+    /// Files changed in the workspace; told as `file_watch` says.
+    FilesChanged(Vec<WatchedFile>),
     /// What only engines are told whose sessions are streams.
     Stream(StreamCall),
     /// What only agents are told.
@@ -213,6 +216,7 @@ impl EngineCall {
             | Self::SetTrust { .. }
             | Self::SetModel(_)
             | Self::SetToken { .. }
+            | Self::FilesChanged(_)
             | Self::StartTurn { .. }
             | Self::ContinueTurn { .. }
             | Self::Stop { .. }
@@ -221,6 +225,18 @@ impl EngineCall {
             | Self::Decide { reply: None, .. } => {}
         }
     }
+}
+
+/// Whether an engine is told of files that change in the workspace.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum FileWatch {
+    /// It has no use for it.
+    #[default]
+    No,
+    /// It is told what editors tell by themselves; it finds the rest where it matters.
+    AsTold,
+    /// Nobody else tells it: editors are asked to watch.
+    Asked,
 }
 
 /// An engine: takes calls, reports through the channel it was built with.
@@ -234,6 +250,10 @@ pub trait Engine: Send {
     /// Whether it takes what was decided on each change of an edit, and makes the accepted ones itself.
     fn takes_hunks(&self) -> bool {
         false
+    }
+    /// Whether it is told of files that change.
+    fn file_watch(&self) -> FileWatch {
+        FileWatch::No
     }
     /// Takes a call; never blocks.
     fn call(&self, call: EngineCall);

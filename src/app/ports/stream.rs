@@ -21,8 +21,8 @@ pub enum StreamCall {
         session_id: String,
         /// What the journal has.
         cursor: Option<EngineCursor>,
-        /// Number of the turn that is open there.
-        open_turn: Option<u64>,
+        /// The turn that is open there.
+        open_turn: Option<AttachedTurn>,
     },
     /// Answers `bb/listFiles` from the engine's workspace.
     ListFiles {
@@ -72,6 +72,15 @@ impl StreamCall {
             Self::Attach { .. } => {}
         }
     }
+}
+
+/// The turn that is open when a stream is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttachedTurn {
+    /// Its number in the session.
+    pub number: u64,
+    /// The line of what the user had allowed, where nothing of the turn followed it: an earlier process may have been doing it.
+    pub allowed_last: Option<String>,
 }
 
 /// What only engines say whose sessions are streams.

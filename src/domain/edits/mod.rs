@@ -18,4 +18,5 @@ pub(crate) mod replace;
 pub(crate) mod take_back;
 pub(crate) mod text;
 pub(crate) mod told;
+pub(crate) mod watched_file;
 pub(crate) mod whole_diff;

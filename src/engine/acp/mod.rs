@@ -385,6 +385,8 @@ impl Engine for AcpEngine {
                 ErrorCode::Unsupported,
                 "Agents have no files, artifacts or streams of their own; use the `breadboard` engine for it.",
             )),
+            // Agents read the files themselves.
+            EngineCall::FilesChanged(_) => {}
             // Its turns end with the agent's process.
             EngineCall::ContinueTurn { .. } => {}
             EngineCall::StartTurn { ref session_id, .. }

@@ -224,6 +224,8 @@ impl Engine for BreadboardEngine {
                     });
                 }
             }
+            // Its own machine has its own files.
+            EngineCall::FilesChanged(_) => {}
             EngineCall::ListModels { chosen, reply } => {
                 shared.answer(reply, |own| async move { models::list(&own, chosen).await });
             }

@@ -15,6 +15,7 @@ mod run_here;
 mod sessions;
 mod trouble;
 mod turn;
+mod watched;
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -28,9 +29,10 @@ use self::link::HostLinks;
 use self::order::LinkOrder;
 pub(crate) use self::pair::pair;
 use self::trouble::HostTrouble;
+use self::watched::WatchedFiles;
 use crate::app::inbox::{Folder, Reply};
 use crate::app::ports::{
-    Engine, EngineCall, EngineReport, EngineTraits, Secret, SessionHome, Settlement, StreamCall,
+    Engine, EngineCall, EngineReport, EngineTraits, FileWatch, Secret, SessionHome, Settlement, StreamCall,
     StreamReport, StreamResume, TurnBegun, TurnEnd,
 };
 use crate::domain::approval::RuleHolder;
@@ -122,6 +124,9 @@ struct DesktopState {
     takes_hunks: bool,
     /// What the host was told last.
     model: Option<ModelSetting>,
+    /// Sessions whose socket stands.
+    standing: BTreeSet<String>,
+    watched: WatchedFiles,
 }
 
 impl DesktopEngine {
@@ -175,6 +180,10 @@ impl Engine for DesktopEngine {
         self.parts.state().takes_hunks
     }
 
+    fn file_watch(&self) -> FileWatch {
+        FileWatch::Asked
+    }
+
     fn call(&self, call: EngineCall) {
         let parts = &self.parts;
         match call {
@@ -214,6 +223,7 @@ impl Engine for DesktopEngine {
                     parts.report(EngineReport::Stream(told)).await;
                 });
             }
+            EngineCall::FilesChanged(changes) => watched::changed(parts, &changes),
             EngineCall::ListModels { chosen, reply } => {
                 parts.in_a_place(reply, |parts, reply| async move {
                     reply.settle(models::list(&parts, chosen).await);
@@ -313,6 +323,12 @@ impl DesktopParts {
 
     fn workspace_of(&self, session_id: &str) -> Option<String> {
         self.state().places.get(session_id).map(|(_, workspace)| workspace.clone())
+    }
+
+    /// A session of this folder whose socket stands.
+    fn standing_in(&self, folder: &Path) -> Option<String> {
+        let standing = self.state().standing.clone();
+        standing.into_iter().find(|session_id| self.folder_of(session_id).as_deref() == Some(folder))
     }
 
     /// A session is gone.

@@ -2,7 +2,11 @@
 //!
 //! Owns the words alone.
 
-use crate::app::ports::EngineDecision;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+use crate::app::ports::{AttachedTurn, EngineDecision};
 use crate::domain::dialect::desktop::place::HostPlace;
 
 /// What a session's task is told.
@@ -14,8 +18,8 @@ pub(super) enum LinkOrder {
         heard: u64,
         /// The place in the host's journal up to which they are, where the host numbers.
         place: Option<HostPlace>,
-        /// Number of the turn that is open there.
-        open_turn: Option<u64>,
+        /// The turn that is open there.
+        open_turn: Option<AttachedTurn>,
     },
     /// A turn begins; its prompt follows.
     Begin(u64),
@@ -39,6 +43,25 @@ pub(super) enum LinkOrder {
         /// The answer.
         decision: EngineDecision,
     },
-    /// A message about what was done here.
-    Say(String),
+    /// A message about what was done here, of what the host named so.
+    Say {
+        /// The host's name of what it asked for.
+        about: String,
+        /// The message.
+        text: String,
+    },
+    /// Files of this folder changed.
+    FilesChanged {
+        /// The folder.
+        folder: PathBuf,
+        /// Each change, as the host reads it.
+        changes: Vec<Value>,
+    },
+    /// What changed of the context of a turn's prompt; nothing, where nothing did.
+    ContextChanged {
+        /// The turn.
+        turn: u64,
+        /// The parts, each whole.
+        parts: Map<String, Value>,
+    },
 }

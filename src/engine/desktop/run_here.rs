@@ -9,8 +9,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::DesktopParts;
 use super::order::LinkOrder;
+use super::{DesktopParts, watched};
 use crate::app::inbox::Reply;
 use crate::app::ports::{
     ClientRequest, CommandRan, DiskChange, DiskChangeKind, EngineDecision, EngineReport,
@@ -20,6 +20,7 @@ use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::desktop::hear::{AskedCommand, HostHello, HostQuestion};
 use crate::domain::dialect::desktop::say::{self, CommandEnd, HunkAnswer, PatchResult};
 use crate::domain::dialect::{Dialect, normalize};
+use crate::domain::edits::watched_file::WatchedFileChange;
 use crate::domain::event::EngineEvent;
 use crate::domain::remedy::Remedy;
 
@@ -142,7 +143,8 @@ impl HereWork {
                 CommandEnd { exit_code: NOT_RUN, stdout: String::new(), stderr, duration_ms: 0 }
             }
         };
-        self.say(say::command_result(&asked.command_id, &asked.command, &end)).await;
+        let text = say::command_result(&asked.command_id, &asked.command, &end);
+        self.say(&asked.command_id, text).await;
     }
 
     /// The line with its variables, and where it runs, relative to the folder. An error is one sentence.
@@ -168,18 +170,33 @@ impl HereWork {
         let Some(mut proposal) = Proposal::of(subject) else {
             let why = "The change has no diff that can be read.".to_owned();
             self.notice(format!("The change was not made: {why}")).await;
-            return self.say(say::patch_result(patch_id, "", &PatchResult::Failed("invalid", why))).await;
+            let text = say::patch_result(patch_id, "", &PatchResult::Failed("invalid", why));
+            return self.say(patch_id, text).await;
         };
         proposal.settle(true);
         for file in &proposal.files {
             let result = match self.make(file).await {
-                Ok(hash) => PatchResult::Applied(hash),
+                Ok(hash) => {
+                    self.tell_of_change(file, hash.is_none());
+                    PatchResult::Applied(hash)
+                }
                 Err((kind, why)) => {
                     self.notice(format!("`{}` was left as it is: {why}", file.file_path)).await;
                     PatchResult::Failed(kind, why)
                 }
             };
-            self.say(say::patch_result(patch_id, &file.file_path, &result)).await;
+            self.say(patch_id, say::patch_result(patch_id, &file.file_path, &result)).await;
+        }
+    }
+
+    /// The index of the host is to have what was changed here; an editor may tell of it too.
+    fn tell_of_change(&self, file: &ProposedFile, is_gone: bool) {
+        let Ok(folder) = self.folder() else { return };
+        let place = file.place(HunkWay::In);
+        let kind = if is_gone { WatchedFileChange::Deleted } else { WatchedFileChange::Modified };
+        watched::one_changed(&self.parts, &folder, place, kind);
+        if file.file_path != place {
+            watched::one_changed(&self.parts, &folder, &file.file_path, WatchedFileChange::Created);
         }
     }
 
@@ -248,10 +265,10 @@ impl HereWork {
     }
 
     /// The host hears it as soon as a socket stands.
-    async fn say(&self, text: String) {
+    async fn say(&self, about: &str, text: String) {
         if let Some(link) = self.later.upgrade() {
             // Its end means that nobody wants the session any more.
-            let _ = link.send(LinkOrder::Say(text)).await;
+            let _ = link.send(LinkOrder::Say { about: about.to_owned(), text }).await;
         }
     }
 }

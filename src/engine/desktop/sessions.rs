@@ -66,7 +66,10 @@ async fn made(parts: &DesktopParts, wish: &NewSession) -> Result<EngineSession, 
 }
 
 /// The host's workspace of a folder, where it has one.
-async fn workspace_of(parts: &DesktopParts, folder: &Path) -> Result<Option<HostWorkspace>, HostTrouble> {
+pub(super) async fn workspace_of(
+    parts: &DesktopParts,
+    folder: &Path,
+) -> Result<Option<HostWorkspace>, HostTrouble> {
     let listed = http::workspaces(&parts.client.get(&["v1", "workspaces"], &[]).await?);
     let mut listed = listed.into_iter();
     Ok(listed.find(|workspace| same_folder(Path::new(&workspace.path), folder)))

@@ -10,21 +10,24 @@ mod port;
 mod tuned;
 
 use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, mpsc, watch};
+use url::Url;
 
 use crate::app::inbox::{Folder, Reply};
 use crate::app::ports::{
-    Attachment, EarlierTurn, Engine, EngineCall, EngineDecision, EngineReport, EngineTraits, Prompt, Ruling,
-    TurnBegun, TurnFailure, TurnScopes,
+    Attachment, EarlierTurn, Engine, EngineCall, EngineDecision, EngineReport, EngineTraits, FileWatch,
+    Prompt, Ruling, TurnBegun, TurnFailure, TurnScopes,
 };
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::desktop::message::{ModelInfo, ServerInfo, ServerMessage};
+use crate::domain::edits::watched_file::WatchedFile;
 use crate::host::budget::TurnBudget;
-use crate::host::index::Indexes;
+use crate::host::index::{IndexTask, Indexes};
 use crate::host::models::{
     HostTokens, Limits, ModelChoice, ModelClient, ModelError, Target, Token, TokenStore, Tuning,
 };
@@ -191,6 +194,11 @@ impl Engine for EmbeddedEngine {
         EngineTraits::default()
     }
 
+    fn file_watch(&self) -> FileWatch {
+        // Each search looks at the files itself; what is told makes it sooner.
+        FileWatch::AsTold
+    }
+
     fn call(&self, call: EngineCall) {
         let shared = &self.shared;
         match call {
@@ -238,6 +246,7 @@ impl Engine for EmbeddedEngine {
                 shared.state().sessions.remove(&session_id);
             }
             EngineCall::ListModels { reply, .. } => shared.list_models(reply),
+            EngineCall::FilesChanged(changes) => shared.files_changed(&changes),
             call @ (EngineCall::MakeSession { .. }
             | EngineCall::ListSessions { .. }
             | EngineCall::DeleteSession { .. }
@@ -265,6 +274,19 @@ impl EmbeddedParts {
 
     fn client(&self) -> Result<ModelClient, ModelError> {
         self.client.get_or_init(|| ModelClient::new(self.limits)).clone()
+    }
+
+    /// Files changed: an index that there is takes them in.
+    fn files_changed(&self, changes: &[WatchedFile]) {
+        let Some(indexes) = &self.indexes else { return };
+        let roots: Vec<PathBuf> = self.state().roots.iter().map(|root| root.path.clone()).collect();
+        for root in roots {
+            let inside = changes.iter().filter_map(|change| {
+                let path = Url::parse(&change.uri).ok()?.to_file_path().ok()?;
+                Some(path.strip_prefix(&root).ok()?.to_str()?.replace('\\', "/"))
+            });
+            indexes.hear(&root, IndexTask::files(inside));
+        }
     }
 
     /// Where a model is. The first that there is gets the token of the environment.

@@ -170,7 +170,8 @@ impl TurnPort for SessionPort {
     fn context_update(&self) -> PortFuture<'_, String> {
         // Without an answer there is nothing to tell.
         Box::pin(async move {
-            self.want(|reply| ClientRequest::UpdateContext { reply }).await.unwrap_or_default()
+            let update = self.want(|reply| ClientRequest::UpdateContext { reply }).await;
+            update.map(|update| update.words).unwrap_or_default()
         })
     }
 

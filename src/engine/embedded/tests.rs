@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
 use super::*;
-use crate::app::ports::{Applied, ClientRequest, CommandRan, Ruling, Secret, TurnScope};
+use crate::app::ports::{Applied, ClientRequest, CommandRan, ContextUpdate, Ruling, Secret, TurnScope};
 use crate::domain::event::EngineEvent;
 use crate::domain::steps::TurnStep;
 use crate::host::fake_model::{FakeModel, Script, chunk, openai, tool_call};
@@ -118,7 +118,8 @@ impl Bench {
                     return (events, turn, failure.map(|failure| failure.message));
                 }
                 EngineReport::Wants { want: ClientRequest::UpdateContext { reply }, .. } => {
-                    reply.answer(UPDATE.to_owned());
+                    let words = UPDATE.to_owned();
+                    reply.answer(ContextUpdate { words, ..ContextUpdate::default() });
                 }
                 other => panic!("not asked for: {other:?}"),
             }

@@ -14,7 +14,9 @@ use crate::protocol::Request;
 use crate::protocol::desktop::client_message::{ClientMessage, WatchedChange};
 use crate::protocol::desktop::host_message::HostMessage;
 use crate::protocol::desktop::refusal::{DesktopRefusal, RefusalCode};
-use crate::protocol::request::{SendMessageParams, SendMessageResult, SessionParams, StopResult};
+use crate::protocol::request::{
+    QueueParams, QueueResult, SendMessageParams, SendMessageResult, SessionParams, StopResult,
+};
 
 /// Files of one message. A checkout of thousands comes as several.
 const CHANGES: usize = 10_000;
@@ -57,7 +59,10 @@ pub(super) async fn hear(
             "This host runs an allowed command itself, so nobody waits for this result; the end of its tool call tells how it went.",
         )
         .with("command_id", command_id)),
-        ClientMessage::Cancel { .. } => {
+        ClientMessage::Cancel { message_id: Some(message_id), .. } => {
+            take_back(link, message_id).await.map(|()| None)
+        }
+        ClientMessage::Cancel { message_id: None, .. } => {
             let session = SessionParams { session_id: link.session_id.clone() };
             link.ask::<StopResult>(Request::Stop(session)).await.map(|_| None)
         }
@@ -96,6 +101,21 @@ async fn prompt(
         context: (!include.is_empty()).then(|| ContextChoice { exclude: Vec::new(), include }),
     };
     link.ask::<SendMessageResult>(Request::SendMessage(params)).await.map(drop)
+}
+
+/// Takes a prompt out of the queue. One that is not there has begun, or is over, and nothing is done: what runs may be another's.
+async fn take_back(link: &SessionLink, message_id: String) -> Result<(), DesktopRefusal> {
+    let remove = QueueParams {
+        session_id: Some(link.session_id.clone()),
+        tab_id: None,
+        message_id: Some(message_id),
+        text: None,
+        before: None,
+    };
+    match link.ask::<QueueResult>(Request::QueueRemove(remove)).await {
+        Err(refusal) if refusal.code == RefusalCode::NotFound => Ok(()),
+        outcome => outcome.map(drop),
+    }
 }
 
 fn mention(mention: &ContextMention) -> String {

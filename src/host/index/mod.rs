@@ -92,6 +92,16 @@ impl Indexes {
         }
     }
 
+    /// Files of a folder changed: where it has an index that was begun, it takes them in.
+    pub(crate) fn hear(&self, root: &Path, changed: IndexTask) {
+        let known = self.state().folders.get(root).map(Arc::clone);
+        if changed != IndexTask::Nothing
+            && known.is_some_and(|folder| folder.status().standing != IndexStanding::Pending)
+        {
+            self.want(root, changed);
+        }
+    }
+
     /// Whether something is being done, or waits to be.
     pub fn is_working(&self) -> bool {
         self.state().is_working

@@ -8,6 +8,7 @@ mod candidate;
 mod code_search;
 mod content;
 mod evidence;
+mod file_hash;
 mod file_terms;
 mod indexing;
 mod kinds;
@@ -34,6 +35,7 @@ mod workers;
 use std::fmt;
 
 pub(crate) use code_search::Retrieval;
+pub(crate) use file_hash::file_hashes;
 pub use indexing::new_indexes;
 pub(crate) use outline::outline;
 pub(crate) use paths::resolve;

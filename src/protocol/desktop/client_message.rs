@@ -99,11 +99,15 @@ pub(crate) enum ClientMessage {
         /// How long it ran.
         duration_ms: u64,
     },
-    /// Ends the turn that runs.
+    /// Ends the turn that runs, or takes back a prompt that waits.
     #[serde(rename = "client.cancel")]
     Cancel {
         /// For instance `user_cancelled`.
         reason: String,
+        /// Takes back this prompt alone, where it waits behind another turn; one that has begun, or is not known, stays as it is
+        /// (additive).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message_id: Option<String>,
     },
     /// Files that changed.
     #[serde(rename = "client.file_changes")]

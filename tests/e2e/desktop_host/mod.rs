@@ -132,6 +132,19 @@ impl Host {
         body
     }
 
+    /// How many messages of clients came so far. Whatever is asked for afterwards comes behind them.
+    pub fn messages_received(&self) -> u64 {
+        let client = reqwest::Client::builder().no_proxy().build().expect("a client");
+        let request = client.get(format!("{}/metrics", self.url)).header("authorization", self.bearer());
+        let text = self
+            .runtime
+            .block_on(async { request.send().await.expect("an answer").text().await.expect("a body") });
+        let line =
+            text.lines().find(|line| !line.starts_with('#') && line.contains("messages_received_total"));
+        let count = line.and_then(|line| line.rsplit(' ').next()?.parse().ok());
+        count.unwrap_or_else(|| panic!("no such count: {text}"))
+    }
+
     /// As a header says it.
     pub fn bearer(&self) -> String {
         format!("Bearer {}", self.token)

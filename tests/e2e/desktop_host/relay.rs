@@ -16,6 +16,10 @@ pub struct Relay {
 #[derive(Default)]
 struct Line {
     is_cut: bool,
+    /// What clients say is taken and lost.
+    is_deaf: bool,
+    /// Bytes of clients that were lost so far.
+    lost: usize,
     open: Vec<TcpStream>,
 }
 
@@ -39,8 +43,9 @@ impl Relay {
                     .extend([client.try_clone().expect("a socket"), host.try_clone().expect("a socket")]);
                 let (back, forth) =
                     (host.try_clone().expect("a socket"), client.try_clone().expect("a socket"));
-                std::thread::spawn(move || pass(client, host));
-                std::thread::spawn(move || pass(back, forth));
+                let deaf = Arc::clone(&served);
+                std::thread::spawn(move || pass(client, host, Some(&deaf)));
+                std::thread::spawn(move || pass(back, forth, None));
             }
         });
         Self { url, line }
@@ -55,15 +60,33 @@ impl Relay {
         }
     }
 
-    /// Lets connections through again.
+    /// Takes what clients say from now on, and loses it.
+    pub fn goes_deaf(&self) {
+        self.line.lock().expect("the line").is_deaf = true;
+    }
+
+    /// Bytes of clients that were lost so far.
+    pub fn lost(&self) -> usize {
+        self.line.lock().expect("the line").lost
+    }
+
+    /// Lets everything through again.
     pub fn mend(&self) {
-        self.line.lock().expect("the line").is_cut = false;
+        let mut line = self.line.lock().expect("the line");
+        (line.is_cut, line.is_deaf) = (false, false);
     }
 }
 
-fn pass(mut from: TcpStream, mut to: TcpStream) {
+fn pass(mut from: TcpStream, mut to: TcpStream, line: Option<&Mutex<Line>>) {
     let mut bytes = [0; 16 << 10];
     while let Ok(count @ 1..) = from.read(&mut bytes) {
+        if let Some(line) = line {
+            let mut line = line.lock().expect("the line");
+            if line.is_deaf {
+                line.lost += count;
+                continue;
+            }
+        }
         if to.write_all(&bytes[..count]).is_err() {
             break;
         }

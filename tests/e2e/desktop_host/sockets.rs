@@ -176,6 +176,36 @@ fn r002_51_a_cancel_of_any_client_ends_the_turn_and_no_socket() {
 }
 
 #[test]
+fn r002_51_a_cancel_of_one_prompt_takes_that_one_back_and_no_turn_of_another() {
+    // Given a turn of one client, and a prompt of another behind it
+    let gate = Gate::default();
+    let model = Model::start(vec![says_and_waits("Half of it, ", &gate, "and the rest."), says("Third.")]);
+    let host = Host::of(&model);
+    let session = host.session();
+    let mut one = host.client(&session, "one");
+    let mut other = host.client(&session, "other");
+    one.say(&prompt("the first"));
+    one.wait("assistant.token");
+    let mut second = prompt("the second");
+    second["message_id"] = json!("m2");
+    other.say(&second);
+    // When the other takes its prompt back, and one that is unknown
+    for id in ["m2", "m2", "never sent"] {
+        other.say(&json!({ "type": "client.cancel", "reason": "user_cancelled", "message_id": id }));
+    }
+    other.say(&json!({ "type": "client.ping" }));
+    other.wait("server.pong");
+    gate.open();
+    // Then the turn of the first ends by itself, and the next prompt is the next that is sent
+    let end = one.wait("assistant.message_final");
+    assert_eq!(end["message"], "Half of it, and the rest.", "{end}");
+    one.say(&prompt("the third"));
+    assert_eq!(one.wait("session.user_message")["message"], "the third");
+    assert_eq!(one.wait("assistant.message_final")["message"], "Third.");
+    assert!(!other.kinds().contains(&"server.error"), "{:?}", other.kinds());
+}
+
+#[test]
 fn r002_74_75_76_a_model_that_fails_is_an_error_and_still_the_end_of_the_turn() {
     let model = Model::start(vec![crate::model::Reply::Status(
         400,

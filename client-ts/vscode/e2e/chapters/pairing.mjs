@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { startHost } from "../host.mjs";
+import { pairWith, startHost } from "../host.mjs";
 import { says } from "../model.mjs";
 import { fileWith } from "../stage.mjs";
 
@@ -19,20 +19,8 @@ export default async function pairing(stage) {
     "--model-provider=openai",
     `--model-url=${model.url}`,
   ]);
-  const asked = page.locator(".quick-input-widget");
-  const answer = async (text, value) => {
-    await asked.getByText(text).waitFor();
-    const input = asked.locator("input");
-    await input.fill(value);
-    await input.press("Enter");
-  };
   try {
-    await command("BreadBoard: Pair with a Host");
-    await answer("Address of the host", host.url);
-    await asked.getByText("pairing code in the terminal").waitFor();
-    await picture("pairing-code");
-    await answer("pairing code in the terminal", host.code);
-    await page.locator(".notification-toast", { hasText: "Paired with the host" }).waitFor();
+    await pairWith(stage, host);
     await picture("paired");
     const token = (await readFile(path.join(work, "host", "host", "token"), "utf8")).trim();
     assert.equal(await fileWith(path.join(editor.data, "Machine"), token), undefined, "the token is in a setting");

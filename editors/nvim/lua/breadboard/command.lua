@@ -97,7 +97,9 @@ SUBCOMMANDS.ask = {
 SUBCOMMANDS.chat = {
   about = 'open the chat and the prompt window',
   run = function()
-    sessions.ensure(function()
+    -- With one in front nothing is chosen from the list.
+    local begin = store.active and sessions.ensure or sessions.list
+    begin(function()
       local newest = store.sessions[1]
       if store.active or not newest then
         prompt.open()

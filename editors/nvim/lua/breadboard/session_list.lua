@@ -8,7 +8,7 @@ local M = {}
 ---@param prompt_text string
 ---@param callback fun(session: string)
 function M.pick(prompt_text, callback)
-  sessions.ensure(function()
+  sessions.list(function()
     if #store.sessions == 0 then
       store.say(nil, 'info', 'There are no sessions yet; :BreadBoard ask begins one.')
       return

@@ -168,6 +168,21 @@ function M.ensure(callback)
   end)
 end
 
+--- Has the server list the sessions: an engine that keeps them has those of other clients too.
+---@param callback fun()
+function M.list(callback)
+  M.ensure(function()
+    client.request('bb/listSessions', nil, function(err, result)
+      if err then
+        refuse(err)
+      else
+        take_state(result)
+      end
+      callback()
+    end)
+  end)
+end
+
 --- Reads a session's newest view.
 ---@param session string
 ---@param callback? fun()

@@ -55,7 +55,7 @@ pub(crate) enum HostNews {
     /// Something failed; nothing of the turn may follow.
     Failed,
     /// A tool began or ended: what is said next is another message.
-    Tool,
+    Tool(ToolMoment),
     /// The host begins with a prompt; the id that its client gave it.
     Prompt(Option<String>),
     /// A question is settled.
@@ -66,6 +66,15 @@ pub(crate) enum HostNews {
     Works,
     /// Nothing of a turn.
     Beside,
+}
+
+/// How far a tool is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ToolMoment {
+    /// It began.
+    Began,
+    /// It ended: files and the terminal may be others now.
+    Ended,
 }
 
 /// The host's part of the handshake.
@@ -181,7 +190,9 @@ impl HostNews {
                     .unwrap_or(false),
             },
             "server.error" | "error" => Self::Failed,
-            "tool.execute" | "assistant.tool_use" | "assistant.tool_result" => Self::Tool,
+            "tool.execute" if payload.string("status") == Some("started") => Self::Tool(ToolMoment::Began),
+            "assistant.tool_use" => Self::Tool(ToolMoment::Began),
+            "tool.execute" | "assistant.tool_result" => Self::Tool(ToolMoment::Ended),
             "session.user_message" => Self::Prompt(text("message_id")),
             "approval.settled" => Self::Settled(HostSettled {
                 request_id: text("request_id").unwrap_or_default(),
@@ -304,7 +315,11 @@ mod tests {
             ),
             (json!({ "type": "error", "error": "No model." }), HostNews::Failed),
             (json!({ "type": "server.pong", "timestamp": 1 }), HostNews::Beside),
-            (json!({ "type": "assistant.tool_use", "tool": "t", "arguments": {} }), HostNews::Tool),
+            (
+                json!({ "type": "assistant.tool_use", "tool": "t", "arguments": {} }),
+                HostNews::Tool(ToolMoment::Began),
+            ),
+            (json!({ "type": "tool.execute", "status": "completed" }), HostNews::Tool(ToolMoment::Ended)),
             (json!({ "type": "never heard" }), HostNews::Works),
         ];
         for (message, wanted) in rows {

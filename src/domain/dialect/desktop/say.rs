@@ -1,14 +1,14 @@
 //! The messages of seed 002, client to server (R002-28 to R002-53), as we speak them.
 //!
 //! Owns names and shapes. Additive to the seed: `protocol_version`, `token_pieces`, `last_seen` and `replay` in the greeting, `message_id` of a
-//! prompt, `note` where an edit
-//! was made in part. Never decides what is said.
+//! prompt and of one that is taken back, `note` where an edit was made in part. Never decides what is said.
 
 use serde_json::{Map, Value, json};
 
 use super::place::HostPlace;
 use crate::domain::context::shape::UserContext;
 use crate::domain::edits::text::content_hash;
+use crate::domain::edits::watched_file::WatchedFileChange;
 
 /// The version of the protocol that we speak.
 const PROTOCOL: &str = "1.0.0";
@@ -171,9 +171,33 @@ pub(crate) fn command_result(command_id: &str, command: &str, end: &CommandEnd) 
     .to_string()
 }
 
-/// Stops the turn.
+/// Stops the turn that runs.
 pub(crate) fn cancel() -> String {
     json!({ "type": "client.cancel", "reason": "user_cancelled" }).to_string()
+}
+
+/// Takes back a prompt that waits at the host behind another turn.
+pub(crate) fn take_back(message_id: &str) -> String {
+    json!({ "type": "client.cancel", "reason": "user_cancelled", "message_id": message_id }).to_string()
+}
+
+/// Files that changed, for the index of the host.
+pub(crate) fn file_changes(changes: &[Value]) -> String {
+    json!({ "type": "client.file_changes", "changes": changes }).to_string()
+}
+
+/// One of them; with the hash of what is there now, where it was read, and the moment in ISO-8601.
+pub(crate) fn file_change(kind: WatchedFileChange, path: &str, hash: Option<&str>, moment: &str) -> Value {
+    let mut change = json!({ "type": kind.as_str(), "file_path": path, "timestamp": moment });
+    if let Some(hash) = hash {
+        change["content_hash"] = hash.into();
+    }
+    change
+}
+
+/// What changed of the context of the prompt, each part whole.
+pub(crate) fn context_update(updates: &Map<String, Value>) -> String {
+    json!({ "type": "client.context_update", "updates": updates }).to_string()
 }
 
 #[cfg(test)]
@@ -237,6 +261,27 @@ mod tests {
     }
 
     #[test]
+    fn r002_43_52_53_what_changed_meanwhile_is_said() {
+        let at = "2025-12-30T10:35:12Z";
+        let changes = [
+            file_change(WatchedFileChange::Created, "src/utils/new_helper.ts", Some("sha256:abc123"), at),
+            file_change(WatchedFileChange::Deleted, "old.ts", None, at),
+        ];
+        assert_eq!(
+            said(&file_changes(&changes)),
+            json!({ "type": "client.file_changes", "changes": [
+                { "type": "created", "file_path": "src/utils/new_helper.ts", "content_hash": "sha256:abc123", "timestamp": at },
+                { "type": "deleted", "file_path": "old.ts", "timestamp": at },
+            ] })
+        );
+        let updates = Map::from_iter([("diagnostics".to_owned(), json!([]))]);
+        assert_eq!(
+            said(&context_update(&updates)),
+            json!({ "type": "client.context_update", "updates": { "diagnostics": [] } })
+        );
+    }
+
+    #[test]
     fn r002_50_51_the_end_of_a_command_and_a_stop_are_said() {
         let end = CommandEnd { exit_code: 0, stdout: "o".to_owned(), stderr: String::new(), duration_ms: 7 };
         assert_eq!(
@@ -245,5 +290,7 @@ mod tests {
                 "stdout": "o", "stderr": "", "duration_ms": 7 })
         );
         assert_eq!(said(&cancel()), json!({ "type": "client.cancel", "reason": "user_cancelled" }));
+        let taken_back = json!({ "type": "client.cancel", "reason": "user_cancelled", "message_id": "m1" });
+        assert_eq!(said(&take_back("m1")), taken_back);
     }
 }

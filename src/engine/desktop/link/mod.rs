@@ -3,6 +3,7 @@
 //! Owns the table of them. Never waits: orders go into a bounded queue, and one that is full is refused in a sentence.
 
 mod open_turn;
+mod said;
 mod standing;
 mod talk;
 mod task;

@@ -126,6 +126,11 @@ impl LinkTurn {
         }
     }
 
+    /// Our id of its prompt, once that is made.
+    pub(super) fn message_id(&self) -> Option<&str> {
+        self.message_id.as_deref()
+    }
+
     /// Whether the host said that it begins with the prompt.
     pub(super) fn is_begun(&self) -> bool {
         self.begun

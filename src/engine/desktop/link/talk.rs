@@ -16,7 +16,7 @@ use super::wake::{DEAD, GREETING, IDLE, QUESTION, REPLAYING, STATE};
 use crate::app::ports::{EngineCursor, EngineReport};
 use crate::domain::dialect::desktop::ASKS_ITSELF;
 use crate::domain::dialect::desktop::decode::decode;
-use crate::domain::dialect::desktop::hear::{HostNews, HostQuestion, HostState};
+use crate::domain::dialect::desktop::hear::{HostNews, HostQuestion, HostState, ToolMoment};
 use crate::domain::dialect::desktop::place::{HostPlace, PlaceOfMessage};
 use crate::domain::dialect::desktop::say;
 use crate::domain::event::EngineEvent;
@@ -176,8 +176,8 @@ impl LinkTask {
     }
 
     async fn take_news(&mut self, event: EngineEvent, news: HostNews, greeting: &mut Greeting) {
-        if let (HostNews::Prompt(id), Some(turn)) = (&news, self.turn.as_mut()) {
-            turn.begins(id.as_deref());
+        if let HostNews::Prompt(id) = &news {
+            self.prompt_begins(id.as_deref());
         }
         let asks_for_held = matches!((&news, &self.held), (HostNews::Asked(HostQuestion::Patch(id)), Some((held, ..))) if id == held);
         if asks_for_held && let Some((_, event, _)) = self.held.take() {
@@ -265,9 +265,12 @@ impl LinkTask {
                     self.notice("warning", text.to_owned()).await;
                 }
             }
-            HostNews::Tool => {
+            HostNews::Tool(moment) => {
                 if let Some(turn) = self.turn.as_mut().filter(|_| is_ours) {
                     turn.meets_a_tool();
+                    if moment == ToolMoment::Ended {
+                        self.look_at_context();
+                    }
                 }
             }
             // A host that tells of each prompt always tells its end, too; before it begins, an error may be its refusal.

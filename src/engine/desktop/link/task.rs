@@ -4,18 +4,25 @@
 //! and the verdict says so.
 
 use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::open_turn::{LinkTurn, LinkTurnOver};
+use super::said::SaidToHost;
 use super::standing::{LinkBefore, SocketStanding, StandingTurn, TurnFate};
 use super::wake::{SOON, pause};
-use crate::app::ports::{EngineDecision, EngineReport, LinkNews, StreamReport, TurnFailure};
+use crate::app::inbox::Reply;
+use crate::app::ports::{
+    AttachedTurn, ClientRequest, EngineDecision, EngineReport, LinkNews, StreamReport, TurnFailure,
+};
 use crate::domain::dialect::desktop::hear::{HostHello, HostSettled, HostState};
 use crate::domain::dialect::desktop::place::HostPlace;
+use crate::domain::dialect::desktop::say;
 use crate::domain::event::EngineEvent;
 use crate::domain::remedy::{Remedy, Retry, RetryWhen};
 use crate::engine::desktop::DesktopParts;
@@ -23,12 +30,16 @@ use crate::engine::desktop::client::HostSocket;
 use crate::engine::desktop::order::LinkOrder;
 use crate::engine::desktop::run_here::{self, HostAsk};
 use crate::engine::desktop::trouble::HostTrouble;
+use crate::engine::desktop::watched;
 
 /// Messages that wait for a connection: answers, and results of what was done here. The oldest go first.
 const UNSENT: usize = 64;
 
 /// Questions that are remembered; a host asks a few at a time.
 const ASKS: usize = 256;
+
+/// Prompts that were taken back and may begin all the same; a person takes back a few.
+const TAKEN_BACK: usize = 16;
 
 /// One session at a host.
 pub(super) struct LinkTask {
@@ -43,6 +54,13 @@ pub(super) struct LinkTask {
     pub(super) turn: Option<LinkTurn>,
     pub(super) asks: HashMap<String, HostAsk>,
     pub(super) unsent: VecDeque<String>,
+    said: SaidToHost,
+    /// Ids of prompts that were taken back.
+    taken_back: VecDeque<String>,
+    /// What an earlier process may have been doing when it ended.
+    left_doing: Option<String>,
+    /// It is being looked for what changed of the context.
+    looks_at_context: bool,
     pub(super) hello: HostHello,
     /// Up to where everything is here, by the numbers of a host that numbers.
     pub(super) place: Option<HostPlace>,
@@ -98,6 +116,10 @@ impl LinkTask {
             turn: None,
             asks: HashMap::new(),
             unsent: VecDeque::new(),
+            said: SaidToHost::default(),
+            taken_back: VecDeque::new(),
+            left_doing: None,
+            looks_at_context: false,
             hello: HostHello::default(),
             place: None,
             together: Vec::new(),
@@ -126,6 +148,7 @@ impl LinkTask {
                 SocketTry::Socket(socket) => {
                     let end = self.talk(*socket).await;
                     let stood = std::mem::take(&mut self.stands);
+                    self.parts.state().standing.remove(&self.session_id);
                     self.release_held().await;
                     let TalkEnd::Broken(words) = end else { return };
                     self.broke(stood).await;
@@ -226,11 +249,13 @@ impl LinkTask {
             }
             LinkOrder::Stop => self.stop().await,
             LinkOrder::Decide { id, decision } => self.decide(&id, decision),
-            LinkOrder::Say(text) => self.say_when_it_stands(text),
+            LinkOrder::Say { about, text } => self.say_about(&about, text),
+            LinkOrder::FilesChanged { folder, changes } => self.files_changed(folder, changes),
+            LinkOrder::ContextChanged { turn, parts } => self.context_changed(turn, &parts),
         }
     }
 
-    async fn attach(&mut self, heard: u64, place: Option<HostPlace>, open_turn: Option<u64>) {
+    async fn attach(&mut self, heard: u64, place: Option<HostPlace>, open_turn: Option<AttachedTurn>) {
         if self.stands {
             return self.link(LinkNews::Resumed(crate::app::ports::ResumedLink::Complete)).await;
         }
@@ -241,7 +266,8 @@ impl LinkTask {
         self.heard = self.heard.max(heard);
         self.place = self.place.take().or(place);
         if self.turn.is_none() && self.before == LinkBefore::Unopened {
-            self.turn = open_turn.map(LinkTurn::of_an_earlier_process);
+            self.left_doing = open_turn.as_ref().and_then(|turn| turn.allowed_last.clone());
+            self.turn = open_turn.map(|turn| LinkTurn::of_an_earlier_process(turn.number));
         }
     }
 
@@ -251,11 +277,39 @@ impl LinkTask {
         if !turn.is_at_host() {
             return self.turn_over(None, true).await;
         }
+        if self.hello.replays() && !turn.is_begun() {
+            return self.take_back().await;
+        }
         // A second word of it is said again, and does not wait longer.
         if !turn.is_stopping() {
             turn.stops(now);
         }
-        self.say_when_it_stands(crate::domain::dialect::desktop::say::cancel());
+        self.say_when_it_stands(say::cancel());
+    }
+
+    /// Takes back a prompt that waits at the host: what runs there is another client's turn, which goes on. Where it begins all the
+    /// same, it is stopped then.
+    async fn take_back(&mut self) {
+        if let Some(id) = self.turn.as_ref().and_then(LinkTurn::message_id).map(str::to_owned) {
+            self.say_when_it_stands(say::take_back(&id));
+            if self.taken_back.len() >= TAKEN_BACK {
+                self.taken_back.pop_front();
+            }
+            self.taken_back.push_back(id);
+        }
+        self.turn_over(None, true).await;
+    }
+
+    /// The host begins with a prompt.
+    pub(super) fn prompt_begins(&mut self, message_id: Option<&str>) {
+        if let Some(turn) = self.turn.as_mut() {
+            turn.begins(message_id);
+        }
+        let taken_back = self.taken_back.iter().position(|id| Some(id.as_str()) == message_id);
+        if let Some(at) = taken_back {
+            self.taken_back.remove(at);
+            self.say_when_it_stands(say::cancel());
+        }
     }
 
     /// An answer: to the host, and then whatever it allowed is done, where that is ours to do.
@@ -265,7 +319,7 @@ impl LinkTask {
         }
         let ask = self.asks.remove(id).unwrap_or(HostAsk::Tool);
         for text in run_here::answers(id, &ask, &decision, &self.hello) {
-            self.say_when_it_stands(text);
+            self.say_about(id, text);
         }
         run_here::follow(&self.parts, &self.session_id, ask, &decision, &self.hello, self.later.clone());
     }
@@ -281,6 +335,7 @@ impl LinkTask {
     pub(super) async fn settled(&mut self, settled: HostSettled) {
         let HostSettled { request_id, allowed, by } = settled;
         let waited = self.asks.remove(&request_id).is_some();
+        self.said.is_settled(&request_id);
         if self.settled.len() >= ASKS {
             self.settled.pop_front();
         }
@@ -288,6 +343,59 @@ impl LinkTask {
         if let Some(by) = by.filter(|_| waited) {
             let done = if allowed { "allowed" } else { "denied" };
             self.notice("info", format!("{by} {done} what was asked.")).await;
+        }
+    }
+
+    /// Says something about what the host asked for, and remembers it as long as the host may not have heard it.
+    fn say_about(&mut self, about: &str, text: String) {
+        self.said.says(about, &text);
+        self.say_when_it_stands(text);
+    }
+
+    /// A socket stands again behind a break: what was said of something that still waits at the host is said again, in order; the
+    /// host never heard it. Of the rest it heard.
+    fn say_again(&mut self, waiting: &[String]) {
+        for text in self.said.lost(waiting) {
+            // What was not sent before is sent now.
+            if !self.unsent.contains(&text) {
+                self.say_when_it_stands(text);
+            }
+        }
+    }
+
+    fn files_changed(&mut self, folder: PathBuf, changes: Vec<Value>) {
+        if self.stands {
+            return self.say_when_it_stands(say::file_changes(&changes));
+        }
+        let parts = Arc::clone(&self.parts);
+        self.parts.runtime.spawn(async move { watched::not_on_a_socket(&parts, &folder, &changes).await });
+    }
+
+    /// What changed in front of the user while a tool of our turn ran, where something did (R002-43).
+    pub(super) fn look_at_context(&mut self) {
+        let Some(turn) = self.turn.as_ref().map(|turn| turn.number) else { return };
+        if std::mem::replace(&mut self.looks_at_context, true) {
+            return;
+        }
+        let (parts, session_id, later) =
+            (Arc::clone(&self.parts), self.session_id.clone(), self.later.clone());
+        self.parts.runtime.spawn(async move {
+            let (reply, answer) = Reply::new();
+            let want = ClientRequest::UpdateContext { reply };
+            parts.report(EngineReport::Wants { session_id, want }).await;
+            let found = answer.await.ok().and_then(Result::ok).unwrap_or_default();
+            if let Some(link) = later.upgrade() {
+                // Its end means that nobody wants the session any more.
+                let _ = link.send(LinkOrder::ContextChanged { turn, parts: found.parts }).await;
+            }
+        });
+    }
+
+    fn context_changed(&mut self, turn: u64, parts: &Map<String, Value>) {
+        self.looks_at_context = false;
+        let is_open = self.turn.as_ref().is_some_and(|open| open.number == turn);
+        if is_open && self.stands && !parts.is_empty() {
+            self.say_when_it_stands(say::context_update(parts));
         }
     }
 
@@ -322,9 +430,13 @@ impl LinkTask {
         if let Some(place) = state.as_ref().and_then(|state| state.place.clone()) {
             self.place = Some(place);
         }
+        if let (LinkBefore::Stood(_), Some(state)) = (before, &state) {
+            self.say_again(&state.waiting);
+        }
         let replayed = self.replayed;
         let (news, fate) = SocketStanding { heard: self.heard, before, turn, state, replayed }.told();
         (self.stands, self.trouble) = (true, None);
+        self.parts.state().standing.insert(self.session_id.clone());
         match fate {
             TurnFate::GoesOn => {}
             TurnFate::Over => self.turn = None,
@@ -336,6 +448,20 @@ impl LinkTask {
         for news in news {
             self.link(news).await;
         }
+        self.tell_left_doing().await;
+    }
+
+    /// What was allowed is done once: of what a process did that is gone nobody knows the end, and nobody does it again. A host that
+    /// does it itself tells its end.
+    async fn tell_left_doing(&mut self) {
+        let Some(title) = self.left_doing.take() else { return };
+        if self.hello.runs() && self.hello.applies() {
+            return;
+        }
+        let text = format!(
+            "breadboard-ls ended while it may have been doing what was allowed last ({title}); how that ended is not known, and it is not done again. Look at it, and stop the turn if the host waits for it."
+        );
+        self.notice("warning", text).await;
     }
 
     /// Whether how the session stands decides something.
