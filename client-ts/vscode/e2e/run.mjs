@@ -38,6 +38,8 @@ const ALL = [
   "accessibility",
   "reading",
   "natives",
+  "everyday",
+  "sessions",
   // These choose other engines, and the last of them nothing at all.
   "pairing",
   "former_engine",
