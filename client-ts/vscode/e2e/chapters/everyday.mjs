@@ -7,7 +7,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { openFile } from "../editor.mjs";
 import { calls, says, spends, thinks } from "../model.mjs";
-import { eventually } from "../stage.mjs";
+import { eventually, written } from "../stage.mjs";
 
 const SERVER_OF_TOOLS = fileURLToPath(new URL("../../../../tests/e2e/mcp/server.py", import.meta.url));
 /** A picture of one pixel. */
@@ -101,7 +101,8 @@ async function answered({ view, model, folder, ask, idle, picture, say }) {
 }
 
 /** What is done without asking is chosen, and counts at once. */
-async function withoutAsking({ page, view, card, model, ask, idle, command, picture, say }) {
+async function withoutAsking(stage) {
+  const { page, view, card, model, ask, idle, command, picture, say } = stage;
   const choose = async (label) => {
     await command("BreadBoard: Choose What Is Done without Asking");
     const rows = page.locator(".quick-input-list .monaco-list-row");
@@ -118,7 +119,7 @@ async function withoutAsking({ page, view, card, model, ask, idle, command, pict
   await view.locator(".assistant", { hasText: "It says something now." }).waitFor();
   await idle();
   assert.equal(await card.count(), 0, "nobody was asked");
-  await view.getByText(/without asking|Allowed by/i).first().waitFor();
+  await written(stage, "notes.md", "Something.");
   await choose("Ask for everything");
   model.reply(edit("Something.", "Nothing yet."), says("It is as it was."));
   await ask("and back");
