@@ -46,8 +46,7 @@ pub(super) fn setup(args: &SetupArgs, knowledge: Knowledge) -> Exit {
     };
     let mut trials = match Trials::begin(&workspace, knowledge) {
         Ok(trials) => trials,
-        Err((Some(client), error)) => return give_up(client, &error),
-        Err((None, error)) => return refuse(&error.to_string(), Exit::Server),
+        Err(exit) => return exit,
     };
     let known = (knowledge.agents)(
         &overrides(&ServerArgs::default(), |_| None),

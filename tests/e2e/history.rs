@@ -190,14 +190,14 @@ fn a_session_is_found_by_what_was_asked_and_answered_in_it_over_the_wire_and_in_
     // When its words are looked for, in any case and by their beginnings
     let (ids, found) = find(&mut server, "max_tries RETRY");
     // Then it alone is told, with the answer that has them
-    assert_eq!(ids, [first.clone()]);
+    assert_eq!(ids, std::slice::from_ref(&first));
     let passages = found[first.as_str()].as_array().expect("passages");
     assert_eq!(passages.len(), 1);
     assert_eq!(passages[0]["by"], "answer");
     assert_eq!(passages[0]["text"], "The limit stands in `src/retry.rs`, as MAX_TRIES.");
     assert!(passages[0]["blockId"].is_string());
     let (ids, found) = find(&mut server, "uploads tried");
-    assert_eq!(ids, [first.clone()]);
+    assert_eq!(ids, std::slice::from_ref(&first));
     assert_eq!(found[first.as_str()][0]["by"], "prompt");
     assert_eq!(find(&mut server, "nowhere"), (Vec::new(), json!({})));
     assert_eq!(find(&mut server, " … "), (Vec::new(), json!({})), "no word is in it");

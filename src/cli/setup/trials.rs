@@ -8,9 +8,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::super::args::{ReportArgs, ServerArgs};
+use super::super::ask::{give_up, refuse};
 use super::super::check::Mark;
 use super::super::client::{Client, ClientError};
 use super::super::doctor::checks;
+use super::super::exit::Exit;
 use super::super::handshake::{ANSWER, hello, initialize, start};
 use super::super::knowledge::Knowledge;
 use super::super::variables::ENV_MODEL_TOKEN;
@@ -39,15 +41,13 @@ pub(super) struct Trials {
 }
 
 impl Trials {
-    /// Starts it. Where it does not greet, it comes with the reason.
-    pub(super) fn begin(
-        workspace: &Path,
-        knowledge: Knowledge,
-    ) -> Result<Self, (Option<Client>, ClientError)> {
-        let mut client = start(&ServerArgs::default()).map_err(|error| (None, error))?;
+    /// Starts it, and hears its greeting.
+    pub(super) fn begin(workspace: &Path, knowledge: Knowledge) -> Result<Self, Exit> {
+        let mut client =
+            start(&ServerArgs::default()).map_err(|error| refuse(&error.to_string(), Exit::Server))?;
         match initialize(&mut client, workspace, false).and_then(|_| hello(&mut client)) {
             Ok(_) => Ok(Self { client, workspace: workspace.to_owned(), knowledge }),
-            Err(error) => Err((Some(client), error)),
+            Err(error) => Err(give_up(client, &error)),
         }
     }
 

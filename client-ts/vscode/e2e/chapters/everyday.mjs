@@ -113,7 +113,7 @@ async function withoutAsking(stage) {
   };
   await choose("Allow reads, and edits in the workspace");
   const edit = (from, to) =>
-    calls("edit_file", { file_path: "notes.md", old_text: from, new_text: to, rationale: "As asked." });
+    calls("edit_file", { path: "notes.md", old_text: from, new_text: to, reason: "As asked." });
   model.reply(edit("Nothing yet.", "Something."), says("It says something now."));
   await ask("write that there is something");
   await view.locator(".assistant", { hasText: "It says something now." }).waitFor();
