@@ -8,9 +8,6 @@ import type { State } from "../model/standing";
 
 type Summary = State["sessions"][number];
 
-/** From so many sessions on the list has a field to find one. */
-const MANY = 2;
-
 /** How long a word may be typed on before it is looked for, in milliseconds. */
 const PAUSE = 150;
 
@@ -32,7 +29,7 @@ export function SessionList({ onDone }: { onDone: () => void }) {
   const shown = found?.sessions ?? titled(sessions, query);
   return (
     <div class="sessions" onKeyDown={(event) => event.key === "Escape" && onDone()}>
-      {sessions.length >= MANY && (
+      {sessions.length > 0 && (
         <input
           type="text"
           placeholder="Find what was said, or a title"
