@@ -60,7 +60,7 @@ pub(crate) enum Command {
     #[command(after_help = super::exit::DOCTOR_EXIT_HELP)]
     Doctor(ReportArgs),
     /// Choose who answers: an agent, a model or search only, each tried before it is kept in your own settings file.
-    #[command(after_help = super::setup::SETUP_HELP)]
+    #[command(after_help = super::exit::SETUP_EXIT_HELP)]
     Setup(SetupArgs),
     /// List the sessions of a workspace, newest first, or find those in which something was said.
     Sessions(SessionsArgs),

@@ -28,12 +28,6 @@ const TYPED: u64 = 4 << 10;
 /// Models that are listed; one that is not among them is typed.
 const LISTED: usize = 20;
 
-/// What its help says of keys and of the file.
-pub(super) const SETUP_HELP: &str = "Reads its answers line by line from stdin. Keys are read from the environment (OPENAI_API_KEY and \
-others) and never kept.\n\nThe file is breadboard-ls/settings.json in $XDG_CONFIG_HOME or ~/.config; `engine` and `model` in it are those of the \
-settings, and count where no editor, option or variable names either.\n\nExit codes:\n  0    kept\n  1    it could not be kept\n  2    wrong \
-usage\n  3    the server could not be started\n  4    nothing was chosen";
-
 /// Asks who is to answer, tries it, and keeps it.
 pub(super) fn setup(args: &SetupArgs, knowledge: Knowledge) -> Exit {
     let env = |name: &str| std::env::var(name).ok();
