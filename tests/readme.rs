@@ -1,10 +1,14 @@
-//! The pages for people: the example of an answer in README.md quotes what stands where it says, the picture shows the same, and every
-//! link of every page leads to a file.
+//! The pages for people: the example of an answer in README.md quotes what stands where it says, the picture shows the same, every
+//! link of every page leads to a file, the book has every page, and the page of settings says what the schema says.
 //!
-//! The example is made by `python3 docs/picture.py <program>`; a complaint here means that it must be made anew.
+//! The example is made by `python3 docs/picture.py <program>`; a complaint here means that it must be made anew. The page of settings
+//! is written by `BREADBOARD_UPDATE=1 cargo test --test readme`.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
 
 const MADE_BY: &str =
     "make the example anew: cargo build && python3 docs/picture.py target/debug/breadboard-ls";
@@ -47,6 +51,116 @@ fn every_link_of_a_page_leads_to_a_file() {
         })
         .collect();
     assert_eq!(broken, Vec::<String>::new());
+}
+
+#[test]
+fn the_book_has_every_page_of_its_folder() {
+    let summary = read("docs/SUMMARY.md");
+    let listed: BTreeSet<String> = targets(&summary).map(str::to_owned).collect();
+    let there: BTreeSet<String> = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .filter(|name| name.ends_with(".md") && name != "SUMMARY.md")
+        .chain(["decisions/README.md".to_owned()])
+        .collect();
+    assert_eq!(listed, there);
+    assert!(read("book.toml").contains("src = \"docs\""));
+}
+
+#[test]
+fn at_least_22_of_25_expectations_are_had_each_by_a_chapter_that_is_run() {
+    let page = read("docs/expectations.md");
+    let chapters = read("client-ts/vscode/e2e/run.mjs");
+    let rows: Vec<Vec<&str>> = page
+        .lines()
+        .filter(|line| line.starts_with("| ") && line[2..].starts_with(|first: char| first.is_ascii_digit()))
+        .map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect())
+        .collect();
+    assert_eq!(rows.len(), 25);
+    let mut had = 0;
+    for row in &rows {
+        let [number, what, stands, chapter, seen] = row[..] else { panic!("{row:?}") };
+        let named: Vec<&str> = chapter
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split_once(".mjs)"))
+            .map(|(path, _)| path)
+            .collect();
+        for path in &named {
+            let name = path.rsplit('/').next().unwrap();
+            assert!(chapters.contains(&format!("\n  \"{name}\",\n")), "{name} is no chapter of the story");
+        }
+        if stands == "has" {
+            had += 1;
+            let picture = seen.split('`').nth(1).unwrap_or_else(|| panic!("{number} {what} has no picture"));
+            let taken = named.iter().any(|path| {
+                read(&format!("{}.mjs", path.replace("../", ""))).contains(&format!("picture(\"{picture}\")"))
+            });
+            assert!(taken, "no chapter of {number} {what} takes the picture {picture}");
+        } else {
+            assert!(
+                ["partly", "not now"].contains(&stands) && seen.len() > 20,
+                "{number} {what} has no reason"
+            );
+        }
+    }
+    assert!(had >= 22, "{had} of 25");
+}
+
+#[test]
+fn the_page_of_settings_says_what_the_schema_says() {
+    let schema: Value = serde_json::from_str(&read("schemas/initializationOptions.json")).unwrap();
+    let mut page = "# Settings\n\nWhat `initializationOptions` may hold, as the schema says it; in VS Code the same stands under `breadboard.`, \
+                    and `engine` and `model` may stand in the file that `breadboard-ls setup` writes. This page is made from \
+                    [the schema](https://github.com/breadboard-ls/breadboard-ls/blob/main/schemas/initializationOptions.json).\n"
+        .to_owned();
+    let properties = schema["properties"]["params"]["properties"].as_object().unwrap();
+    for (name, setting) in properties {
+        page.push_str(&format!("\n## `{name}`\n\n{}\n", described(setting)));
+        let mut rows = String::new();
+        list(&schema, name, setting, &mut rows);
+        if !rows.is_empty() {
+            page.push_str(&format!("\n| key | what |\n|---|---|\n{rows}"));
+        }
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/settings.md");
+    if std::env::var_os("BREADBOARD_UPDATE").is_some() {
+        fs::write(&path, &page).unwrap();
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap_or_default(), page);
+}
+
+/// A row for each key below a setting.
+fn list(schema: &Value, name: &str, setting: &Value, rows: &mut String) {
+    let (shape, each) = shape_of(schema, setting);
+    let name = if each { format!("{name}.<name>") } else { name.to_owned() };
+    for (key, inner) in shape.get("properties").and_then(Value::as_object).unwrap_or(&Map::new()) {
+        let words = words_of(schema, inner).map(|words| format!(" One of {words}.")).unwrap_or_default();
+        rows.push_str(&format!("| `{name}.{key}` | {}{words} |\n", described(inner)));
+        list(schema, &format!("{name}.{key}"), inner, rows);
+    }
+}
+
+/// What a setting is made of, behind references, and whether it is one of many by name.
+fn shape_of<'a>(schema: &'a Value, setting: &'a Value) -> (&'a Value, bool) {
+    let named = setting.get("additionalProperties").filter(|shape| shape.is_object());
+    let shape = named.unwrap_or(setting);
+    let reference =
+        shape.get("$ref").or_else(|| shape["anyOf"].as_array()?.iter().find_map(|one| one.get("$ref")));
+    let target = reference.and_then(Value::as_str).and_then(|path| path.strip_prefix("#/$defs/"));
+    (target.map_or(shape, |target| &schema["$defs"][target]), named.is_some())
+}
+
+/// The words that a setting may be, where these are few.
+fn words_of(schema: &Value, setting: &Value) -> Option<String> {
+    let all = shape_of(schema, setting).0.get("oneOf")?.as_array()?;
+    let words: Option<Vec<String>> =
+        all.iter().map(|one| one["const"].as_str().map(|word| format!("`{word}`"))).collect();
+    Some(words?.join(", "))
+}
+
+fn described(setting: &Value) -> String {
+    setting["description"].as_str().unwrap_or_default().replace('\n', " ").replace('|', "\\|")
 }
 
 #[test]

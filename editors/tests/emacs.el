@@ -1,11 +1,13 @@
-;;; emacs.el --- The Emacs recipe of editors/README.md, run as it stands there -*- lexical-binding: t -*-
+;;; emacs.el --- The package editors/emacs/breadboard.el, with the real server -*- lexical-binding: t -*-
 ;; Asks, streams, shows and allows an edit, in Emacs' own client, with the real server and no model.
-;; Needs BB_HOME (an empty directory), BB_RECIPE (the recipe) and `breadboard-ls' on the PATH.
+;; Needs BB_HOME (an empty directory), BB_PACKAGE (its folder) and `breadboard-ls' on the PATH.
 
 (require 'cl-lib)
 (package-initialize)
 (dolist (folder (file-expand-wildcards "/usr/share/emacs/site-lisp/elpa/*")) (add-to-list 'load-path folder))
-(load (getenv "BB_RECIPE") nil t)
+(add-to-list 'load-path (getenv "BB_PACKAGE"))
+(require 'breadboard)
+(breadboard-enable)
 (setq eglot-confirm-server-initiated-edits nil eglot-sync-connect 20 eglot-events-buffer-size 0)
 
 (defconst patience 20
@@ -92,6 +94,16 @@
      (eglot-current-server) 'bb/view :sessionId breadboard-session
      :snapshot (plist-get (breadboard--call :bb/selectSession :sessionId breadboard-session) :view))
     (same (shown) before "the chat after a snapshot"))
+  ;; A session is found by a word of its answer, and put in front.
+  (let ((first breadboard-session) (before (shown)) rows)
+    (setq breadboard-session nil)
+    (cl-letf (((symbol-function 'completing-read)
+               (lambda (_prompt table &rest _) (setq rows (mapcar #'car table)) (caar table))))
+      (breadboard-sessions "attempts lib.py"))
+    (same breadboard-session first "the session in front")
+    (unless (string-match-p "\\(prompt\\|answer\\): .*attempts" (car rows)) (error "The place is not shown: %S" rows))
+    (same (shown) before "the chat of the session that was found"))
+  (say "found by what was said")
   (say "ok")
   (set-buffer-modified-p nil)
   (kill-emacs 0))

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tries the recipes of editors/README.md as they stand there, in the real editors.
+# Tries the recipes of editors/README.md as they stand there, and the package for Emacs, in the real editors.
 #
 #   BB_SERVER=target/release/breadboard-ls editors/tests/run.sh [announced] [emacs] [eglot] [lsp-mode] [helix] [helix-next] [kakoune]
 #
@@ -46,9 +46,14 @@ has_eglot() {
 }
 
 run_emacs() {
-  recipe "Emacs with commands of its own" elisp >"$home/recipe.el"
-  [[ -s $home/recipe.el ]] || { echo "editors/README.md has no recipe for Emacs"; return 1; }
-  BB_RECIPE=$home/recipe.el timeout --kill-after=5 "$limit" emacs -Q --batch -l "$here/emacs.el" </dev/null
+  local built=$home/package
+  mkdir -p "$built"
+  cp "$here/../emacs/breadboard.el" "$built"
+  # Neither the compiler nor the check of its documentation has anything to say.
+  emacs -Q --batch --eval "(progn (dolist (d (file-expand-wildcards \"/usr/share/emacs/site-lisp/elpa/*\")) (add-to-list 'load-path d))
+    (setq byte-compile-error-on-warn t) (unless (byte-compile-file \"$built/breadboard.el\") (kill-emacs 1)))" || return 1
+  [[ -z $(emacs -Q --batch --eval "(checkdoc-file \"$built/breadboard.el\")" 2>&1 | tee /dev/stderr) ]] || return 1
+  BB_PACKAGE=$built timeout --kill-after=5 "$limit" emacs -Q --batch -l "$here/emacs.el" </dev/null
 }
 
 prepare_eglot() {

@@ -64,6 +64,9 @@ impl App {
             );
         }
         self.settings = Settings::layered(start.options, &start.overrides);
+        if let Some(problem) = &start.overrides.user.problem {
+            self.say("warning", problem);
+        }
         self.settings.secrets = start.secrets;
         self.settings.editor_name = start.editor_name;
         self.batching = Batching { set: self.settings.delivery, in_force: self.settings.delivery };

@@ -62,7 +62,7 @@ impl App {
             Request::CreateSession(params) => {
                 self.create_session(client, params, reply.of::<methods::CreateSession>())
             }
-            Request::ListSessions(_) => self.answer_list(reply.of::<methods::ListSessions>()),
+            Request::ListSessions(params) => self.answer_list(&params, reply.of::<methods::ListSessions>()),
             Request::SelectSession(params) => {
                 self.select_session(client, &params.session_id, reply.of::<methods::SelectSession>())
             }

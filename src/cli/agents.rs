@@ -6,11 +6,12 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use super::args::{ReportArgs, overrides};
+use super::args::ReportArgs;
 use super::ask::{folder, refuse};
 use super::exit::Exit;
 use super::knowledge::{Knowledge, KnownAgent};
 use super::terminal::visible_code;
+use super::user_settings::stated;
 
 /// Lists them.
 pub(super) fn agents(args: &ReportArgs, knowledge: Knowledge) -> Exit {
@@ -19,7 +20,7 @@ pub(super) fn agents(args: &ReportArgs, knowledge: Knowledge) -> Exit {
         Ok(here) => here,
         Err(sentence) => return refuse(&sentence, Exit::Usage),
     };
-    let overrides = overrides(&args.server, env);
+    let overrides = stated(&args.server, env);
     let known = (knowledge.agents)(&overrides, &env("PATH").unwrap_or_default(), &here);
     if let Some(Err(sentence)) = &known.chosen {
         return refuse(sentence, Exit::Usage);

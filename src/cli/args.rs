@@ -15,7 +15,7 @@ pub(crate) use super::desktop_options::{ServeOptions, Serving};
 use super::mcp_args::McpArgs;
 use super::standing_args::StandingArgs;
 use super::variables::ENV_API_URL;
-use crate::protocol::settings::{EngineKind, EngineSetting, ModelSetting, Overrides};
+use crate::protocol::settings::{EngineKind, EngineSetting, ModelSetting, Overrides, UserChoice};
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -59,8 +59,11 @@ pub(crate) enum Command {
     /// Check the installation, the engine, the model, trust and the state directory, and say what to do.
     #[command(after_help = super::exit::DOCTOR_EXIT_HELP)]
     Doctor(ReportArgs),
-    /// List the sessions of a workspace, newest first.
-    Sessions(ReportArgs),
+    /// Choose who answers: an agent, a model or search only, each tried before it is kept in your own settings file.
+    #[command(after_help = super::exit::SETUP_EXIT_HELP)]
+    Setup(SetupArgs),
+    /// List the sessions of a workspace, newest first, or find those in which something was said.
+    Sessions(SessionsArgs),
     /// List the agents that --agent takes: their programs, whether they are installed, and how one logs in.
     Agents(ReportArgs),
     /// Say of a command line whether it would run, be asked about or be refused, and why.
@@ -258,7 +261,7 @@ pub(crate) struct UndoArgs {
     pub server: ServerArgs,
 }
 
-/// Options of `sessions`, `agents` and `doctor`: what to report of, and how.
+/// Options of `agents` and `doctor`, and of `sessions`: what to report of, and how.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ReportArgs {
     /// The folder it is about.
@@ -270,6 +273,25 @@ pub(crate) struct ReportArgs {
     /// Settings of the server.
     #[command(flatten)]
     pub server: ServerArgs,
+}
+
+/// Options of `setup`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SetupArgs {
+    /// The folder that an agent is tried in.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub workspace: PathBuf,
+}
+
+/// Options of `sessions`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SessionsArgs {
+    /// Only sessions whose title, agent, or one of whose prompts or answers has all of these words; the beginning of a word will do.
+    #[arg(long, value_name = "WORDS")]
+    pub search: Option<String>,
+    /// Of which workspace, and how.
+    #[command(flatten)]
+    pub report: ReportArgs,
 }
 
 /// Options of `policy`.
@@ -427,6 +449,7 @@ pub(crate) fn overrides(args: &ServerArgs, env: impl Fn(&str) -> Option<String>)
         workspace_trusted: args.trust.then_some(true),
         state_dir: args.state_dir.clone(),
         standing: args.standing.overrides(env),
+        user: UserChoice::default(),
     }
 }
 

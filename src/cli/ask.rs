@@ -29,7 +29,7 @@ use self::keyboard::Keyboard;
 use self::opened::{AskEnded, OpenedSession, Person};
 use self::turn::AskTurn;
 pub(super) use self::undo::undo;
-use super::args::{AskArgs, overrides};
+use super::args::AskArgs;
 use super::client::{Client, ClientError, Refusal};
 use super::console::Console;
 use super::exit::Exit;
@@ -38,6 +38,7 @@ use super::interrupt;
 use super::knowledge::{Knowledge, KnownAgent};
 use super::own_words::own_words;
 use super::terminal::{Terminal, Tone, marked, visible, visible_code, width};
+use super::user_settings::stated;
 use crate::protocol::permission::PermissionListResult;
 use crate::protocol::request::{InitResult, ListSessionsResult};
 use crate::protocol::settings::EngineKind;
@@ -45,7 +46,7 @@ use crate::protocol::settings::EngineKind;
 /// Longest wait for a session: an agent may have to be unpacked, started and connected to its tools first.
 const SESSION: Duration = Duration::from_secs(200);
 /// How one chooses a model here; that there is none, the answer says.
-const CHOOSE_MODEL: &str = "Choose a model with --model, as in --model qwen3; --help tells the rest.";
+const CHOOSE_MODEL: &str = "Choose who answers with `breadboard-ls setup`, or a model for this question with --model, as in --model qwen3.";
 
 /// Asks, shows the answer, and tells how it went.
 pub(super) fn ask(args: &AskArgs, knowledge: Knowledge) -> Exit {
@@ -65,7 +66,7 @@ pub(super) fn ask(args: &AskArgs, knowledge: Knowledge) -> Exit {
     };
     let keyboard = Keyboard::find(&terminal, question.as_ref().is_some_and(|question| question.from_stdin));
     let env = |name: &str| std::env::var(name).ok();
-    let overrides = overrides(&args.server, env);
+    let overrides = stated(&args.server, env);
     let is_breadboard = overrides.engine.as_ref().is_some_and(|engine| engine.kind == EngineKind::Breadboard);
     if args.server.config.is_some() && !is_breadboard {
         return refuse(

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::args::{ReportArgs, forwarded, overrides};
+use super::args::{ReportArgs, forwarded};
 use super::check::{Check, Mark};
 use super::client::{Client, ClientError};
 use super::engine_advice::advice;
@@ -21,6 +21,7 @@ use super::proxy::Proxies;
 use super::session_trial::{SessionTrial, session, trial};
 use super::state_check::{look, state};
 use super::terminal::{Terminal, visible};
+use super::user_settings::stated;
 use crate::process::can_confine;
 use crate::protocol::request::{ConnectionStatus, InitResult};
 use crate::protocol::settings::EngineKind;
@@ -59,13 +60,19 @@ pub(super) fn doctor(args: &ReportArgs, knowledge: Knowledge) -> Exit {
     if failed == 0 { Exit::Done } else { Exit::Failed }
 }
 
+/// The checks themselves, for whoever reads them another way.
+pub(super) fn checks(args: &ReportArgs, knowledge: Knowledge) -> Vec<Check> {
+    let env = |name: &str| std::env::var(name).ok();
+    examine(args, knowledge, &env, Terminal::detect(env))
+}
+
 fn examine(
     args: &ReportArgs,
     knowledge: Knowledge,
     env: &impl Fn(&str) -> Option<String>,
     terminal: Terminal,
 ) -> Vec<Check> {
-    let overrides = overrides(&args.server, env);
+    let overrides = stated(&args.server, env);
     let proxies = Proxies::read(env);
     let state_dir = (knowledge.state_dir)(overrides.state_dir.as_deref());
     let before = state_dir.as_deref().map(look).unwrap_or_default();

@@ -28,6 +28,12 @@ early or spoke nonsense\n  4    a permission was denied because nobody could be 
 pub(super) const DOCTOR_EXIT_HELP: &str =
     "Exit codes:\n  0    no check failed (warnings may be there)\n  1    a check failed\n  2    wrong usage";
 
+/// The exit codes of `setup` for its help, with what it says of keys and of the file.
+pub(super) const SETUP_EXIT_HELP: &str = "Reads its answers line by line from stdin. Keys are read from the environment (OPENAI_API_KEY and \
+others) and never kept.\n\nThe file is breadboard-ls/settings.json in $XDG_CONFIG_HOME or ~/.config; `engine` and `model` in it are those of the \
+settings, and count where no editor, option or variable names either.\n\nExit codes:\n  0    kept\n  1    it could not be kept\n  2    wrong \
+usage\n  3    the server could not be started\n  4    nothing was chosen";
+
 impl Exit {
     /// The number.
     pub fn code(self) -> u8 {

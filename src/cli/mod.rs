@@ -33,12 +33,14 @@ mod render;
 mod schema;
 mod session_trial;
 mod sessions;
+mod setup;
 mod simulate;
 mod simulate_args;
 mod simulate_help;
 mod standing_args;
 mod state_check;
 mod terminal;
+mod user_settings;
 pub(crate) mod variables;
 
 use std::ffi::OsString;
@@ -48,9 +50,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use self::args::{Cli, Command, ServeOptions, ServerArgs, Serving, overrides};
+use self::args::{Cli, Command, ServeOptions, ServerArgs, Serving};
 pub(crate) use self::exit::Exit;
 use self::knowledge::{Knowledge, KnownAgent, KnownAgents};
+use self::user_settings::with_user_choice;
 use crate::engine::acp::agents::{AgentLine, Agents};
 use crate::engine::acp::installed::program_on;
 use crate::engine::acp::presets::preset_of;
@@ -60,7 +63,7 @@ use crate::store::resolve_state_dir;
 
 /// What a person is told who starts us without a word: an editor would be served in silence.
 const BARE: &str = "breadboard-ls is a language server: an editor starts it and speaks to it on stdin and stdout.\n\n  \
-breadboard-ls ask \"…\"   asks a question here\n  breadboard-ls doctor    checks what is there\n  breadboard-ls --help    has \
+  breadboard-ls setup     chooses who answers\n  breadboard-ls ask \"…\"   asks a question here\n  breadboard-ls doctor    checks what is there\n  breadboard-ls --help    has \
 the rest\n  breadboard-ls --stdio   serves all the same\n";
 
 /// Reads the command line and does what it says. `serve` serves one editor on stdin and stdout; it comes in as a value,
@@ -94,11 +97,11 @@ where
     match cli.command {
         None => serve(stdio(&cli.server)),
         Some(Command::Acp(args)) => {
-            let overrides = overrides(&args.server, environment);
+            let overrides = with_user_choice(&args.server, environment);
             serve(ServeOptions { overrides, serving: Serving::AgentClient })
         }
         Some(Command::Engine(args)) => serve(ServeOptions {
-            overrides: overrides(&args.server, environment),
+            overrides: with_user_choice(&args.server, environment),
             serving: Serving::Desktop(args.options()),
         }),
         Some(Command::Undo(args)) => ask::undo(&args).into(),
@@ -108,6 +111,7 @@ where
         Some(Command::Policy(args)) => policy::policy(&args).into(),
         Some(Command::Pair(args)) => pair::pair(&args).into(),
         Some(Command::Logs(args)) => logs::logs(&args, knowledge()).into(),
+        Some(Command::Setup(args)) => setup::setup(&args, knowledge()).into(),
         Some(Command::Sessions(args)) => sessions::sessions(&args).into(),
         Some(Command::Completions(args)) => completions::completions(&args).into(),
         Some(Command::Man(args)) => completions::manual_page(&args).into(),
@@ -119,7 +123,7 @@ where
 
 /// For one editor.
 fn stdio(args: &ServerArgs) -> ServeOptions {
-    ServeOptions { overrides: overrides(args, environment), serving: Serving::Stdio }
+    ServeOptions { overrides: with_user_choice(args, environment), serving: Serving::Stdio }
 }
 
 /// A variable of this process, if it is text.

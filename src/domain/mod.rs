@@ -26,6 +26,7 @@ pub(crate) mod payload;
 pub(crate) mod policy;
 pub(crate) mod remedy;
 pub(crate) mod sentence;
+pub(crate) mod session_search;
 pub(crate) mod shown;
 pub(crate) mod spec;
 pub(crate) mod steps;

@@ -139,7 +139,7 @@ requests! {
         [];
     CreateSession, "bb/createSession", CreateSessionParams => SessionResult, "Makes a session and attaches it.",
         [ENGINE, TRUST, SIZE];
-    ListSessions, "bb/listSessions", NoParams => ListSessionsResult, "Lists the sessions of this workspace.",
+    ListSessions, "bb/listSessions", ListSessionsParams => ListSessionsResult, "Lists the sessions of this workspace, or those in which something was said.",
         [];
     SelectSession, "bb/selectSession", SessionParams => SelectSessionResult, "Attaches a session and gives its newest view.",
         [SESSION, ENGINE, TRUST];

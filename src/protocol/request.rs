@@ -46,8 +46,9 @@ pub(crate) use self::prompt::{
 pub(crate) use self::resume::{RebuildResult, Resume, ResumeVerdict};
 pub use self::session::CommandResult;
 pub(crate) use self::session::{
-    CommandParams, CreateSessionParams, DeleteSessionResult, HeldBy, ListSessionsResult, SelectSessionResult,
-    SessionParams, SessionRenameParams, SessionRenameResult, SessionResult, SessionSummary,
+    CommandParams, CreateSessionParams, DeleteSessionResult, FoundIn, FoundPassage, HeldBy,
+    ListSessionsParams, ListSessionsResult, SelectSessionResult, SessionParams, SessionRenameParams,
+    SessionRenameResult, SessionResult, SessionSummary,
 };
 
 /// No params.

@@ -360,11 +360,31 @@ pub struct Overrides {
     pub state_dir: Option<String>,
     /// `--allow`, `--deny`, `--run-commands`, and their variable.
     pub standing: StandingOverrides,
+    /// The weakest layer: what the user's own settings file says.
+    pub user: UserChoice,
+}
+
+/// Who answers where neither the editor nor flags or environment name an engine or a model: both together, or none.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct UserChoice {
+    /// Which engine runs the turns.
+    pub engine: Option<EngineSetting>,
+    /// The model of the embedded engine.
+    pub model: Option<ModelSetting>,
+    /// What is wrong with the file, in a sentence; nothing of it counts then.
+    #[serde(skip)]
+    pub problem: Option<String>,
 }
 
 impl Settings {
-    /// Defaults, then options, then environment and flags.
-    pub fn layered(options: InitializationOptions, overrides: &Overrides) -> Self {
+    /// Defaults, then the user's file, then options, then environment and flags.
+    pub fn layered(mut options: InitializationOptions, overrides: &Overrides) -> Self {
+        let chosen = [overrides.engine.is_some(), overrides.model.is_some()];
+        if ![options.engine.is_some(), options.model.is_some()].into_iter().chain(chosen).any(|named| named) {
+            options.engine = overrides.user.engine.clone();
+            options.model = overrides.user.model.clone();
+        }
         let embedded = EngineSetting {
             kind: EngineKind::Embedded,
             url: None,
@@ -416,8 +436,29 @@ mod tests {
     use serde_json::json;
 
     use super::{
-        DeliverySetting, EngineSetting, InitializationOptions, Overrides, Settings, WorkspaceConfiguration,
+        DeliverySetting, EngineSetting, InitializationOptions, ModelSetting, Overrides, Settings, UserChoice,
+        WorkspaceConfiguration,
     };
+
+    #[test]
+    fn the_users_file_counts_where_nobody_names_an_engine_or_a_model() {
+        let model = |name: &str| Some(ModelSetting { name: name.into(), ..ModelSetting::default() });
+        let embedded = serde_json::from_value::<EngineSetting>(json!({ "kind": "embedded" })).unwrap();
+        let agent = serde_json::from_value::<EngineSetting>(json!({ "kind": "acp", "name": "a" })).unwrap();
+        let user = UserChoice { engine: Some(agent), model: model("file"), problem: None };
+        let used = |engine: Option<EngineSetting>,
+                    option: Option<ModelSetting>,
+                    flag: Option<ModelSetting>| {
+            let options = InitializationOptions { engine, model: option, ..InitializationOptions::default() };
+            let overrides = Overrides { user: user.clone(), model: flag, ..Overrides::default() };
+            let settings = Settings::layered(options, &overrides);
+            (settings.engine.kind.as_str(), settings.model.map(|model| model.name))
+        };
+        assert_eq!(used(None, None, None), ("acp", Some("file".to_owned())));
+        assert_eq!(used(Some(embedded), None, None), ("embedded", None), "an editor that names one means it");
+        assert_eq!(used(None, model("editor"), None), ("embedded", Some("editor".to_owned())));
+        assert_eq!(used(None, None, model("flag")), ("embedded", Some("flag".to_owned())));
+    }
 
     #[test]
     fn an_address_of_the_environment_keeps_what_the_editor_says_of_the_same_engine() {

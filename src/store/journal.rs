@@ -20,19 +20,21 @@ use super::opening::OpenedStore;
 use super::presence::Presence;
 use super::read;
 use super::retention;
+use super::search::SessionSearch;
 use super::window::{
     Opening, StoreWindow, WindowError, WindowState, front_of, open_window, others, standing,
 };
 use super::write;
 use crate::app::ports::{
     BatchRow, BlockRow, Commit, EngineCursor, HolderRequest, Journal, JournalError, Lease, LedgerRow, News,
-    SessionRow, TabRow,
+    SearchFound, SearchJob, SessionRow, TabRow,
 };
 use crate::domain::view::Lane;
 
 /// The journal of one window, or of one process where no window can be had.
 pub struct SqliteJournal {
-    /// Dropped first: the journal's connection is then the last one of this process, and closes the file cleanly.
+    /// These two are dropped first: the journal's connection is then the last one of this process, and closes the file cleanly.
+    pub(super) search: Option<SessionSearch>,
     pub(super) intake: Intake,
     pub(super) database: Database,
     pub(super) epoch: String,
@@ -169,6 +171,7 @@ impl SqliteJournal {
             .map(|window| Presence::of([window.lock_path(), window.database(), window.front()]));
         let looked_at = intake.commits();
         let mut journal = Self {
+            search: window.as_ref().map(|window| SessionSearch::new(&window.database())),
             intake,
             database,
             epoch,
@@ -192,6 +195,7 @@ impl SqliteJournal {
         match open_memory() {
             Ok(opened) => Self::with(opened, warnings, None),
             Err(refusal) => Self {
+                search: None,
                 intake: Intake::without_front(),
                 database: Database {
                     connection: Err(format!(
@@ -325,6 +329,13 @@ impl Journal for SqliteJournal {
 
     fn checkpoint(&mut self, session_id: &str) -> Result<u64, JournalError> {
         self.database.run(|connection| read::checkpoint(connection, session_id))
+    }
+
+    fn search(&mut self, job: SearchJob) {
+        match &mut self.search {
+            Some(search) => search.search(job),
+            None => (job.done)(Ok(SearchFound::default())),
+        }
     }
 
     fn delete_session(&mut self, session_id: &str) -> Result<(), JournalError> {

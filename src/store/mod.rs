@@ -22,6 +22,7 @@ mod presence;
 mod read;
 mod retention;
 mod row;
+mod search;
 mod sharing;
 mod state_dir;
 mod window;

@@ -154,7 +154,7 @@ fn without_a_model_it_names_its_own_flag_below_the_answer() {
     let output = place.ask("where are frame headers parsed?", &[]);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(out.contains("To get answers from a model, choose one.") && !out.contains("--model"), "{out}");
-    let advice = "Choose a model with --model, as in --model qwen3; --help tells the rest.\n";
+    let advice = "Choose who answers with `breadboard-ls setup`, or a model for this question with --model, as in --model qwen3.\n";
     assert!(err.ends_with(advice), "{err}");
     // A script reads events, and a session that is taken up was told.
     for flags in [&["--json"][..], &["--continue"]] {

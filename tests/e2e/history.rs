@@ -166,3 +166,55 @@ fn r000_53_a_reconnect_gets_exactly_what_it_has_not_seen() {
     assert_eq!(next.ask("bb/init", seen(&json!("another"), 2))["resume"][&session]["verdict"], "lost");
     assert_eq!(next.events(&session).len() as u64, end - 2, "nothing more was sent");
 }
+
+/// Ids of the sessions that have these words, and where.
+fn find(server: &mut Server, query: &str) -> (Vec<String>, Value) {
+    let listed = server.ask("bb/listSessions", json!({ "query": query }));
+    let ids = listed["sessions"].as_array().expect("sessions").iter();
+    let ids = ids.map(|session| session["sessionId"].as_str().expect("an id").to_owned());
+    (ids.collect(), listed["found"].clone())
+}
+
+#[test]
+fn a_session_is_found_by_what_was_asked_and_answered_in_it_over_the_wire_and_in_a_terminal() {
+    // Given two sessions, of which one was asked about uploads and answered with a place
+    let model = Model::start(vec![
+        says("The limit stands in `src/retry.rs`, as MAX_TRIES."),
+        says("Nothing to see."),
+    ]);
+    let mut server = Server::ready(model.chosen(false));
+    let first = server.session();
+    server.turn(&first, "how often are uploads tried?");
+    let second = server.session();
+    server.turn(&second, "say something");
+    // When its words are looked for, in any case and by their beginnings
+    let (ids, found) = find(&mut server, "max_tries RETRY");
+    // Then it alone is told, with the answer that has them
+    assert_eq!(ids, std::slice::from_ref(&first));
+    let passages = found[first.as_str()].as_array().expect("passages");
+    assert_eq!(passages.len(), 1);
+    assert_eq!(passages[0]["by"], "answer");
+    assert_eq!(passages[0]["text"], "The limit stands in `src/retry.rs`, as MAX_TRIES.");
+    assert!(passages[0]["blockId"].is_string());
+    let (ids, found) = find(&mut server, "uploads tried");
+    assert_eq!(ids, std::slice::from_ref(&first));
+    assert_eq!(found[first.as_str()][0]["by"], "prompt");
+    assert_eq!(find(&mut server, "nowhere"), (Vec::new(), json!({})));
+    assert_eq!(find(&mut server, " … "), (Vec::new(), json!({})), "no word is in it");
+    // And of a deleted one nothing is found
+    server.ask("bb/deleteSession", json!({ "sessionId": second }));
+    assert_eq!(find(&mut server, "nothing to see"), (Vec::new(), json!({})));
+    // And a terminal shows the line of the session and the place
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_breadboard-ls"))
+        .args(["sessions", "--search", "MAX_TRIES", "--state-dir"])
+        .arg(server.state.path())
+        .arg("--workspace")
+        .arg(server.workspace.path())
+        .output()
+        .expect("it runs");
+    let shown = String::from_utf8(output.stdout).expect("UTF-8");
+    let lines: Vec<&str> = shown.lines().collect();
+    assert_eq!(lines.len(), 2, "{shown}");
+    assert!(lines[0].starts_with(&first) && lines[0].ends_with("how often are uploads tried?"), "{shown}");
+    assert_eq!(lines[1], "    answer  The limit stands in `src/retry.rs`, as MAX_TRIES.");
+}

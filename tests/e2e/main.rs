@@ -73,6 +73,7 @@ mod schema;
 mod secrets;
 mod sessions;
 mod settings;
+mod setup;
 mod stalled_editor;
 mod subjects;
 mod tabs;

@@ -13,6 +13,10 @@ export function gate() {
 export const says = (...steps) => ({ steps });
 /** A step of a reply: pieces, so many a second, written as they fall due. */
 export const paced = (pieces, perSecond) => ({ pieces, perSecond });
+/** A step of a reply: what it thinks. */
+export const thinks = (text) => ({ reason: text });
+/** A step of a reply: what it counts. */
+export const spends = (read, written) => ({ usage: { prompt_tokens: read, completion_tokens: written, total_tokens: read + written } });
 /** A step of a reply: the connection breaks. */
 export const breaks = { breaks: true };
 /** A reply that calls one tool. */
@@ -52,6 +56,8 @@ export async function startModel() {
     let called = false;
     for (const step of reply.steps) {
       if (typeof step === "string") send({ content: step });
+      else if ("reason" in step) send({ reasoning_content: step.reason });
+      else if ("usage" in step) response.write(`data: ${JSON.stringify({ choices: [], usage: step.usage })}\n\n`);
       else if ("opened" in step) {
         response.write(": a gate\n\n");
         await step.opened;

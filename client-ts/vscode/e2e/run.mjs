@@ -39,6 +39,8 @@ const ALL = [
   "accessibility",
   "reading",
   "natives",
+  "everyday",
+  "sessions",
   // These choose other engines, and the last of them nothing at all.
   "pairing",
   "one_host",

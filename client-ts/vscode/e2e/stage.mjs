@@ -27,7 +27,7 @@ export async function setStage({ work, cache, server, shots }) {
     vsix: path.join(work, "extension.vsix"),
     settings: {
       // It reads all of this story, so that no chapter meets a summary.
-      "breadboard.model": { provider: "openai", name: "story", url: model.url, contextWindow: 2_000_000 },
+      "breadboard.model": { provider: "openai", name: "story", url: model.url, contextWindow: 2_000_000, images: true },
       "breadboard.stateDir": path.join(work, "state"),
     },
     env: { NO_PROXY: "127.0.0.1", no_proxy: "127.0.0.1" },

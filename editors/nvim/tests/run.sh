@@ -59,6 +59,18 @@ quits_in() {
   return "$code"
 }
 
+# Nothing was ever set up: the init.lua says where the plugin and the server are, and no more.
+fresh_in() {
+  local home code
+  home=$(mktemp -d)
+  printf "vim.opt.runtimepath:append('%s')\nrequire('breadboard').setup({ cmd = { '%s', '--stdio' } })\n" "$here/.." "$BB_SERVER" >"$home/init.lua"
+  BB_HOME=$home HOME=$home XDG_CONFIG_HOME=$home/xdg XDG_STATE_HOME=$home/xdg XDG_DATA_HOME=$home/xdg \
+    XDG_CACHE_HOME=$home/xdg timeout --kill-after=5 "$limit" "$@" --headless -u "$home/init.lua" -i NONE -n -S "$here/fresh.lua" </dev/null
+  code=$?
+  rm -rf "$home"
+  return "$code"
+}
+
 # An older Neovim than the plugin takes, with the plugin set up as the README says, is told so in one sentence.
 old_is_told() {
   local home told code=0
@@ -88,7 +100,7 @@ if [[ -z $* ]] && command -v nvim >/dev/null && ! nvim_is_new_enough nvim; then
 fi
 for nvim in "${nvims[@]}"; do
   echo "--- $("$nvim" --version | head -n 1)"
-  if run_in "$nvim" 2>&1 && quits_in "$nvim" 2>&1; then
+  if fresh_in "$nvim" 2>&1 && run_in "$nvim" 2>&1 && quits_in "$nvim" 2>&1; then
     passed=$((passed + 1))
   else
     failed=$((failed + 1))

@@ -17,6 +17,7 @@ mod permissions;
 mod prompt_rules;
 mod prompts;
 mod queue;
+mod session_search;
 mod sessions;
 mod shown_patch;
 mod titles;

@@ -217,8 +217,16 @@ impl App {
         Ok(SessionResult { session_id })
     }
 
-    /// `bb/listSessions`: an engine that holds sessions is asked first.
-    pub(in crate::app) fn answer_list(&mut self, reply: Reply<ListSessionsResult>) {
+    /// `bb/listSessions`: an engine that holds sessions is asked first. What was said is found in what the journal has.
+    pub(in crate::app) fn answer_list(
+        &mut self,
+        params: &ListSessionsParams,
+        reply: Reply<ListSessionsResult>,
+    ) {
+        if let Some(query) = params.query.as_deref().filter(|query| !query.trim().is_empty()) {
+            self.read_news();
+            return self.find_sessions(query, reply);
+        }
         match &self.engines.main {
             Ok(engine) if engine.traits().sessions.is_elsewhere() => {
                 engine.call(EngineCall::ListSessions { reply: Some(reply) });
@@ -231,7 +239,7 @@ impl App {
     }
 
     pub(in crate::app) fn list_sessions(&self) -> ListSessionsResult {
-        ListSessionsResult { sessions: self.summaries() }
+        ListSessionsResult { sessions: self.summaries(), ..ListSessionsResult::default() }
     }
 
     pub(in crate::app) fn select_session(

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::domain::approval::PermissionStatus;
+use crate::domain::session_search::Said;
 use crate::domain::view::Lane;
 
 /// Why the journal did not take or give something.
@@ -147,6 +148,30 @@ pub enum HolderRequest {
     Yield,
 }
 
+/// What to look for.
+pub struct SearchJob {
+    /// Ids of the sessions, newest first.
+    pub(crate) sessions: Vec<String>,
+    /// Words in lower case, each with a letter or a digit; all of them must stand in one prompt or answer.
+    pub(crate) words: Vec<String>,
+    /// What a stored block says. The store does not read blocks itself.
+    pub(crate) reads: fn(&[u8]) -> Option<Said>,
+    /// Told once, on any thread.
+    pub(crate) done: SearchDone,
+}
+
+/// Whoever waits for what was found.
+pub(crate) type SearchDone = Box<dyn FnOnce(Result<SearchFound, JournalError>) + Send>;
+
+/// What was found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct SearchFound {
+    /// Session and what was said there, the newest first, a few a session.
+    pub(crate) said: Vec<(String, Said)>,
+    /// Sessions at the end of the list that were not searched, because there are too many.
+    pub(crate) unsearched: usize,
+}
+
 /// What other windows changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct News {
@@ -226,6 +251,10 @@ pub trait Journal: Send {
     fn sessions(&mut self, workspace: &str) -> Result<Vec<SessionRow>, JournalError>;
     /// One session.
     fn session(&mut self, session_id: &str) -> Result<Option<SessionRow>, JournalError>;
+    /// Finds what was said in these sessions, beside the loop; the job is told what came of it. Without a file nothing is found.
+    fn search(&mut self, job: SearchJob) {
+        (job.done)(Ok(SearchFound::default()));
+    }
     /// Deletes a session with everything of it.
     fn delete_session(&mut self, session_id: &str) -> Result<(), JournalError>;
     /// Writes one transaction.

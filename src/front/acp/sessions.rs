@@ -20,8 +20,8 @@ use crate::domain::fact::NoticeLevel;
 use crate::protocol::Request;
 use crate::protocol::mcp::{McpListResult, McpSetParams};
 use crate::protocol::request::{
-    CreateSessionParams, ListSessionsResult, NoParams, SelectSessionResult, SessionParams, SessionResult,
-    SessionSummary,
+    CreateSessionParams, ListSessionsParams, ListSessionsResult, SelectSessionResult, SessionParams,
+    SessionResult, SessionSummary,
 };
 use crate::protocol::settings::EngineKind;
 
@@ -115,7 +115,8 @@ impl AcpFront {
         let roots = if named { vec![self.root_of(params).await?] } else { self.open_roots() };
         let mut sessions = Vec::new();
         for open in roots {
-            let listed: ListSessionsResult = open.root.call(Request::ListSessions(NoParams {})).await?;
+            let listed: ListSessionsResult =
+                open.root.call(Request::ListSessions(ListSessionsParams::default())).await?;
             sessions.extend(listed.sessions.iter().map(|summary| listed_session(&open, summary)));
         }
         Ok(json!({ "sessions": sessions }))
@@ -189,7 +190,8 @@ fn unused(open: &OpenRoot) -> Option<&'static str> {
 
 /// What the engine of a session speaks; it may have been made with another engine than this client's.
 async fn dialect_of(open: &Rc<OpenRoot>, id: &str) -> Result<Dialect, RpcFault> {
-    let listed: ListSessionsResult = open.root.call(Request::ListSessions(NoParams {})).await?;
+    let listed: ListSessionsResult =
+        open.root.call(Request::ListSessions(ListSessionsParams::default())).await?;
     let found = listed.sessions.into_iter().find(|summary| summary.session_id == id);
     let Some(summary) = found else { return Err(CodedError::unknown_session(id).into()) };
     Ok(match (&summary.agent, summary.engine) {

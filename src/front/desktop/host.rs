@@ -23,7 +23,7 @@ use crate::app::inbox::{EditorAbilities, Folder, Inbox, StartUp};
 use crate::host::index::{IndexTask, Indexes};
 use crate::protocol::Request;
 use crate::protocol::desktop::refusal::{DesktopRefusal, RefusalCode};
-use crate::protocol::request::{ListSessionsResult, NoParams, SessionSummary};
+use crate::protocol::request::{ListSessionsParams, ListSessionsResult, SessionSummary};
 use crate::protocol::settings::Overrides;
 
 /// Sockets at a time. A person has a few editors; fifty clients of a load test fit.
@@ -254,7 +254,8 @@ impl HostedWorkspace {
 
     /// Its sessions, newest first.
     pub(super) async fn sessions(&self) -> Result<Vec<SessionSummary>, DesktopRefusal> {
-        let listed: ListSessionsResult = self.ask(Request::ListSessions(NoParams {})).await?;
+        let listed: ListSessionsResult =
+            self.ask(Request::ListSessions(ListSessionsParams::default())).await?;
         Ok(listed.sessions)
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Owns how a session is listed. Never says what it is asked next: prompts and permissions have files of their own.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -102,11 +104,48 @@ pub(crate) struct SessionRenameResult {
     pub title: String,
 }
 
+/// Params of `bb/listSessions`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ListSessionsParams {
+    /// Only sessions whose title, agent, or one of whose prompts or answers has all of these words; the beginning of a word will do.
+    /// Absent or blank: all of them.
+    pub query: Option<String>,
+}
+
 /// Result of `bb/listSessions`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ListSessionsResult {
     /// Sessions of this workspace, newest first.
     pub sessions: Vec<SessionSummary>,
+    /// With a `query`: where its words stand, by session, the newest first and at most three a session. A session that was found by
+    /// its title alone has none. What was said in a turn is found once that has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<BTreeMap<String, Vec<FoundPassage>>>,
+    /// With a `query`: how many of the oldest sessions were not searched but by their titles, because there are too many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsearched: Option<u64>,
+}
+
+/// A prompt or an answer that has the words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FoundPassage {
+    /// Its block in the chat.
+    pub block_id: String,
+    /// Who said it.
+    pub by: FoundIn,
+    /// The piece around the first word, on one line.
+    pub text: String,
+}
+
+/// Whose words were found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FoundIn {
+    /// In a prompt.
+    Prompt,
+    /// In an answer.
+    Answer,
 }
 
 /// Result of `bb/selectSession`.

@@ -8,6 +8,7 @@ mod loss;
 mod model;
 mod retention;
 mod round_trip;
+mod search;
 mod sharing;
 mod windows;
 

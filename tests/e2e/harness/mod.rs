@@ -124,6 +124,7 @@ impl Server {
             .env_remove("BREADBOARD_API_TOKEN")
             .env_remove("BREADBOARD_MODEL_TOKEN")
             .env_remove("BREADBOARD_LS_FAULT")
+            .env("XDG_CONFIG_HOME", state.path().join("config"))
             .envs(&options.env)
             .current_dir(workspace.path())
             .stdin(Stdio::piped())

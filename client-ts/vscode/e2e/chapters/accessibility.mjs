@@ -8,6 +8,7 @@ import { calls, says } from "../model.mjs";
 const THEMES = [
   { name: "Dark 2026", kind: "vscode-dark" },
   { name: "Default High Contrast", kind: "vscode-high-contrast" },
+  { name: "Default High Contrast Light", kind: "vscode-high-contrast-light" },
   { name: "Light 2026", kind: "vscode-light" },
 ];
 const SOURCE = readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -49,8 +50,15 @@ export default async function accessibility(stage) {
       found.push(...(await scan(frame, background)).map((violation) => `${name}, ${place}: ${violation}`));
     await picture(`theme-${kind}`);
   }
-  // The choice of who answers, and finding in the conversation; both again in a narrow sidebar and at twice the size.
+  // The list of sessions with what was found, the choice of who answers, and finding in the conversation; all of them again in a
+  // narrow sidebar and at twice the size.
   const { page } = stage;
+  await command("BreadBoard: Show All Sessions");
+  await view.getByLabel("Find a session").fill("everything");
+  await view.locator(".sessions .passage").first().waitFor();
+  found.push(...(await scan(await stage.sidebarFrame(), "--vscode-sideBar-background")).map((violation) => `sessions: ${violation}`));
+  found.push(...(await beyond(await stage.sidebarFrame(), "sessions")));
+  await view.getByLabel("Find a session").press("Escape");
   await view.locator(".scroller").focus();
   await page.keyboard.press("Control+f");
   await view.getByLabel("Find in the conversation").fill("table");

@@ -154,7 +154,8 @@ export default async function createSpec(stage) {
   assert.equal(model.asked.length, before + 1);
   const heard = JSON.stringify(model.asked.at(-1).body.messages.at(-1));
   assert.ok(heard.includes(TEXT), heard);
-  assert.match(heard, /sketch-1\.png.{0,4}\(image\/png\)/);
+  assert.match(heard, /Attached image: `sketch-1\.png`/);
+  assert.match(heard, /data:image\/png;base64,/, "the model sees it");
   await picture("spec-submitted");
   await open();
   assert.equal(await description.inputValue(), "", "what was submitted is no draft");

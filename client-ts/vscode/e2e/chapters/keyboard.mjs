@@ -6,7 +6,7 @@ import { written } from "../stage.mjs";
 export default async function keyboard(stage) {
   const { page, view, card, model, sidebarFrame, picture, say } = stage;
   // From wherever the focus is, into the prompt.
-  await page.keyboard.press("Control+Alt+b");
+  await page.keyboard.press("Shift+Alt+b");
   const frame = await sidebarFrame();
   const focus = () =>
     frame.evaluate(() => {

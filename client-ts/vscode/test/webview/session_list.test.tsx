@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
-/** The list of all sessions: one is found by its title, and called otherwise. */
-import { expect, it } from "vitest";
+/** The list of all sessions: one is found by its title and by what was said in it, and called otherwise. */
+import { expect, it, vi } from "vitest";
 import { METHODS, openPage } from "./page";
 
 const sessions = ["Fix the retries", "Explain uploads", "Retry policy", "Docs", "Tests", "Release"].map((title, at) => ({
@@ -36,4 +36,29 @@ it("a session is called otherwise, by Enter; Escape leaves it as it is", async (
   expect(page.asked("bb.session.rename")).toEqual([]);
   await rename("Enter");
   expect(page.asked("bb.session.rename")).toEqual([{ sessionId: "s2", title: "How uploads work" }]);
+});
+
+it("a session is found by what was said in it, and the place leads there", async () => {
+  const page = await openPage({ sessions });
+  page.answers["bb.listSessions"] = () => ({
+    sessions: [sessions[3]],
+    found: { s4: [{ blockId: "b7", by: "answer", text: "the limit is MAX_TRIES" }] },
+    unsearched: 2,
+  });
+  await page.click(".strip button", /^All sessions/);
+  const field = page.one(".sessions > input") as HTMLInputElement;
+  field.value = "max_tries limit";
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+  await vi.waitFor(async () => {
+    await page.frame();
+    expect(page.all(".sessions .passage").map(({ textContent }) => textContent)).toEqual(["answered the limit is MAX_TRIES"]);
+  });
+  expect(page.asked("bb.listSessions")).toEqual([{ query: "max_tries limit" }]);
+  expect(page.all(".sessions li > .link:not(.passage)").map(({ textContent }) => textContent)).toEqual(["Docs"]);
+  expect(page.one(".sessions p.hint").textContent).toBe("Of 2 older sessions only the titles were looked at.");
+  await page.click(".sessions .passage", /MAX_TRIES/);
+  await vi.waitFor(async () => {
+    await page.frame();
+    expect((page.one(".find input") as HTMLInputElement).value).toBe("max_tries");
+  });
 });

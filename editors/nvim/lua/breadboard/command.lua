@@ -177,11 +177,23 @@ SUBCOMMANDS.login = {
 }
 
 SUBCOMMANDS.sessions = {
-  about = 'choose a session from a list',
-  run = function()
-    session_list.pick('Session', function(session)
+  about = 'sessions [words]: choose a session from a list; with words, from those in which they were said',
+  run = function(call)
+    local function open(session)
       sessions.select(session, show)
-    end)
+    end
+    if call.rest ~= '' then
+      session_list.find(call.rest, open)
+    else
+      session_list.pick('Session', open)
+    end
+  end,
+}
+
+SUBCOMMANDS.setup = {
+  about = 'choose who answers: an agent, a model or search only; each is tried before it is kept',
+  run = function()
+    require('breadboard.setup').open()
   end,
 }
 

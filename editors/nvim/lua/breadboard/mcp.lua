@@ -62,24 +62,22 @@ end
 
 --- Lists the servers; the one that is picked is started again, or allowed.
 function M.show()
-  sessions.ensure(function()
-    client.request('bb/mcp/list', vim.empty_dict(), function(err, result)
-      if err then
-        sessions.refuse(err)
-      elseif #result.servers == 0 then
-        store.say(nil, 'info', 'No tool servers are named; name some in the setting `mcp_servers`.')
+  require('breadboard.listing').show({
+    method = 'bb/mcp/list',
+    rows = function(result)
+      return result.servers
+    end,
+    none = 'No tool servers are named; name some in the setting `mcp_servers`.',
+    prompt = 'MCP servers: pick one to restart it, or to allow it',
+    line = M.line,
+    choose = function(server)
+      if server.status == 'unasked' then
+        allow(server)
       else
-        local prompt = 'MCP servers: pick one to restart it, or to allow it'
-        vim.ui.select(result.servers, { prompt = prompt, format_item = M.line }, function(server)
-          if server and server.status == 'unasked' then
-            allow(server)
-          elseif server then
-            restart(server)
-          end
-        end)
+        restart(server)
       end
-    end)
-  end)
+    end,
+  })
 end
 
 return M

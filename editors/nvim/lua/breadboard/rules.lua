@@ -57,25 +57,19 @@ end
 
 --- Lists every rule of the workspace and its sessions.
 function M.show()
-  sessions.ensure(function()
-    client.request('bb/permission/list', vim.empty_dict(), function(err, result)
-      if err then
-        sessions.refuse(err)
-      elseif #result.rules == 0 then
-        local mode = result.approvals and require('breadboard.standing').line(result.approvals) .. ' ' or ''
-        store.say(nil, 'info', mode .. 'No rule is saved here. What an agent remembers by itself is listed by the agent only.')
-      else
-        if result.approvals then
-          store.say(nil, 'info', require('breadboard.standing').line(result.approvals))
-        end
-        vim.ui.select(result.rules, { prompt = 'Rules', format_item = M.line }, function(rule)
-          if rule then
-            choose(rule)
-          end
-        end)
-      end
-    end)
-  end)
+  require('breadboard.listing').show({
+    method = 'bb/permission/list',
+    rows = function(result)
+      return result.rules
+    end,
+    before = function(result)
+      return result.approvals and require('breadboard.standing').line(result.approvals)
+    end,
+    none = 'No rule is saved here. What an agent remembers by itself is listed by the agent only.',
+    prompt = 'Rules',
+    line = M.line,
+    choose = choose,
+  })
 end
 
 return M

@@ -764,6 +764,19 @@ export type FormData = {
   description: string;
 };
 
+/** Whose words were found. */
+export type FoundIn = "prompt" | "answer";
+
+/** A prompt or an answer that has the words. */
+export type FoundPassage = {
+  /** Its block in the chat. */
+  blockId: string;
+  /** Who said it. */
+  by: FoundIn;
+  /** The piece around the first word, on one line. */
+  text: string;
+};
+
 /** The state of the repository. */
 export type GitContext = {
   /** Its branch; the commit where it stands on none. */
@@ -1902,13 +1915,20 @@ export type CreateSessionResult = {
   sessionId: string;
 };
 
-/** No params. */
-export type ListSessionsParams = { [key: string]: unknown };
+/** Params of `bb/listSessions`. */
+export type ListSessionsParams = {
+  /** Only sessions whose title, agent, or one of whose prompts or answers has all of these words; the beginning of a word will do. Absent or blank: all of them. */
+  query?: string | null;
+};
 
 /** Result of `bb/listSessions`. */
 export type ListSessionsResult = {
   /** Sessions of this workspace, newest first. */
   sessions: SessionSummary[];
+  /** With a `query`: where its words stand, by session, the newest first and at most three a session. A session that was found by its title alone has none. What was said in a turn is found once that has ended. */
+  found?: { [key: string]: FoundPassage[] } | null;
+  /** With a `query`: how many of the oldest sessions were not searched but by their titles, because there are too many. */
+  unsearched?: number | null;
 };
 
 /** Params of every method that names only a session. */
@@ -3416,7 +3436,7 @@ export type Requests = {
   "bb/init": { params: InitParams; result: InitResult };
   /** Makes a session and attaches it. */
   "bb/createSession": { params: CreateSessionParams; result: CreateSessionResult };
-  /** Lists the sessions of this workspace. */
+  /** Lists the sessions of this workspace, or those in which something was said. */
   "bb/listSessions": { params: ListSessionsParams; result: ListSessionsResult };
   /** Attaches a session and gives its newest view. */
   "bb/selectSession": { params: SelectSessionParams; result: SelectSessionResult };

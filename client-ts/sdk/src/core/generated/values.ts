@@ -181,6 +181,10 @@ export const VALUES = {
     "reverted",
     "partly",
   ] satisfies T.FileState[] as readonly T.FileState[],
+  FoundIn: [
+    "prompt",
+    "answer",
+  ] satisfies T.FoundIn[] as readonly T.FoundIn[],
   HunkPart: [
     "lines",
     "file",

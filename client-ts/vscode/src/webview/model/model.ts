@@ -39,6 +39,18 @@ interface Wanted {
   readonly ask?: string;
 }
 
+type ListedSessions = Requests["bb/listSessions"]["result"];
+
+/** What a search over the sessions found. */
+export interface FoundSessions {
+  readonly query: string;
+  readonly sessions: ListedSessions["sessions"];
+  /** Where, by session. */
+  readonly found: NonNullable<ListedSessions["found"]>;
+  /** Older sessions of which only the titles were looked at. */
+  readonly unsearched: number;
+}
+
 export class Model {
   readonly standing = new Standing();
   readonly sentences = new Sentences(() => this.tabs.frontId.value);
@@ -185,6 +197,8 @@ export class Model {
 
   /** Whether something is looked for in the conversation. */
   readonly finding = signal(0);
+  /** What is looked for when the field opens. */
+  readonly findingText = signal("");
 
   find(): void {
     this.pane.value = "chat";
@@ -212,6 +226,20 @@ export class Model {
     const [next] = this.tabs.active.value?.pending() ?? [];
     if (next === undefined) this.prompts.focus.value += 1;
     else this.asks.bring(next.permission.requestId);
+  }
+
+  /** The sessions in which this was said; `undefined` where the server cannot search. */
+  async findSessions(query: string): Promise<FoundSessions | undefined> {
+    const { sessions, found, unsearched } = await this.client.request("bb/listSessions", { query });
+    return found == null ? undefined : { query, sessions, found, unsearched: unsearched ?? 0 };
+  }
+
+  /** Opens a session at what was found in it. */
+  async showFound(sessionId: string, query: string): Promise<void> {
+    const [longest] = query.trim().split(/\s+/).sort((a, b) => b.length - a.length);
+    await this.tabs.select(sessionId);
+    this.findingText.value = longest ?? "";
+    this.find();
   }
 
   renameSession(sessionId: string, title: string): Promise<void> {

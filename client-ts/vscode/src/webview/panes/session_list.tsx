@@ -1,13 +1,15 @@
-/** The list of all sessions: find one by its title or agent, open it, call it otherwise, delete it. */
-import { useRef, useState } from "preact/hooks";
+/** The list of all sessions: find one by its title, its agent or what was said in it, open it, call it otherwise, delete it. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
 import { IconButton } from "../blocks/icon";
 import { useModel } from "../model/context";
+import type { FoundSessions } from "../model/model";
 import type { State } from "../model/standing";
 
 type Summary = State["sessions"][number];
 
-/** From so many sessions on the list has a field to find one. */
-const MANY = 6;
+/** How long a word may be typed on before it is looked for, in milliseconds. */
+const PAUSE = 150;
 
 /** Sessions whose titles or agents have all of these words in them. */
 export function titled(sessions: readonly Summary[], query: string): readonly Summary[] {
@@ -22,13 +24,15 @@ export function SessionList({ onDone }: { onDone: () => void }) {
   const model = useModel();
   const [query, setQuery] = useState("");
   const { sessions } = model.standing.state.value;
-  const shown = titled(sessions, query);
+  const found = useFound(query);
+  // At once what the titles say, then what was said.
+  const shown = found?.sessions ?? titled(sessions, query);
   return (
     <div class="sessions" onKeyDown={(event) => event.key === "Escape" && onDone()}>
-      {sessions.length >= MANY && (
+      {sessions.length > 0 && (
         <input
           type="text"
-          placeholder="Find a session"
+          placeholder="Find what was said, or a title"
           aria-label="Find a session"
           value={query}
           onInput={(event) => setQuery(event.currentTarget.value)}
@@ -36,16 +40,77 @@ export function SessionList({ onDone }: { onDone: () => void }) {
       )}
       <ul aria-label="All sessions">
         {sessions.length === 0 && <li class="hint">There is none yet.</li>}
-        {sessions.length > 0 && shown.length === 0 && <li class="hint">No title has these words.</li>}
+        {sessions.length > 0 && shown.length === 0 && (
+          <li class="hint">
+            {found === undefined ? "No title has these words." : "Nothing was said with these words, and no title has them."}
+          </li>
+        )}
         {shown.map((summary) => (
-          <Entry key={summary.sessionId} summary={summary} onDone={onDone} />
+          <Entry key={summary.sessionId} summary={summary} onDone={onDone}>
+            {found !== undefined && <Passages found={found} sessionId={summary.sessionId} onDone={onDone} />}
+          </Entry>
         ))}
       </ul>
+      {found !== undefined && found.unsearched > 0 && (
+        <p class="hint">Of {found.unsearched} older sessions only the titles were looked at.</p>
+      )}
     </div>
   );
 }
 
-function Entry({ summary, onDone }: { summary: Summary; onDone: () => void }) {
+/** What a search found; `undefined` before it is known, and where the server cannot say. */
+function useFound(query: string): FoundSessions | undefined {
+  const model = useModel();
+  const [found, setFound] = useState<FoundSessions | undefined>(undefined);
+  useEffect(() => {
+    if (query.trim() === "") {
+      setFound(undefined);
+      return undefined;
+    }
+    let outdated = false;
+    const asking = setTimeout(() => {
+      void model.sentences.attempt(async () => {
+        const answer = await model.findSessions(query);
+        if (!outdated) setFound(answer);
+      });
+    }, PAUSE);
+    return () => {
+      outdated = true;
+      clearTimeout(asking);
+    };
+  }, [query]);
+  return found;
+}
+
+/** Where in a session the words stand; each leads there. */
+function Passages({ found, sessionId, onDone }: { found: FoundSessions; sessionId: string; onDone: () => void }) {
+  const model = useModel();
+  return (
+    <>
+      {(found.found[sessionId] ?? []).map(({ blockId, by, text }) => (
+        <button
+          key={blockId}
+          type="button"
+          class="link passage"
+          onClick={() => {
+            onDone();
+            void model.showFound(sessionId, found.query);
+          }}
+        >
+          <span class="hint">{by === "prompt" ? "asked" : "answered"}</span> <span dir="auto">{text}</span>
+        </button>
+      ))}
+    </>
+  );
+}
+
+interface EntryProps {
+  readonly summary: Summary;
+  readonly onDone: () => void;
+  readonly children?: ComponentChildren;
+}
+
+function Entry({ summary, onDone, children }: EntryProps) {
   const model = useModel();
   const { sessionId, title, status, updatedAt, agent, pendingPermissionCount, heldBy } = summary;
   const [asking, setAsking] = useState(false);
@@ -119,6 +184,7 @@ function Entry({ summary, onDone }: { summary: Summary; onDone: () => void }) {
       ) : (
         <IconButton icon="trash" label={`Delete ${title || "the session"}`} onClick={() => setAsking(true)} />
       )}
+      {children}
     </li>
   );
 }

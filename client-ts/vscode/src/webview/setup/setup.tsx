@@ -183,29 +183,33 @@ function Provider({ provider }: { provider: SetupProvider }) {
   );
 }
 
-/** An endpoint of one's own: a server of the company, another machine with Ollama. */
-function Elsewhere() {
+interface AddressProps {
+  /** Names the trial of this row. */
+  readonly row: string;
+  /** What the address stands for, in front of it. */
+  readonly front: ComponentChildren;
+  readonly label: string;
+  readonly first?: string;
+  readonly placeholder?: string;
+  readonly wish: (url: string) => SetupWish;
+}
+
+/** An address that is typed, and tried by Enter or the button. */
+function Address({ row, front, label, first = "", placeholder, wish }: AddressProps) {
   const { setup } = useModel();
-  const [url, setUrl] = useState("");
-  const [provider, setProvider] = useState("openai");
-  const row = "model:elsewhere";
+  const [url, setUrl] = useState(first);
   const check = (): void => {
-    if (url.trim() !== "") void setup.check(row, { kind: "model", provider, url: url.trim() });
+    if (url.trim() !== "") void setup.check(row, wish(url.trim()));
   };
   return (
     <li>
       <div class="setup-row" onKeyDown={(event) => isEnter(event) && check()}>
-        <select aria-label="What it speaks" value={provider} onChange={(event) => setProvider(event.currentTarget.value)}>
-          <option value="openai">OpenAI compatible</option>
-          <option value="ollama">Ollama</option>
-          <option value="anthropic">Anthropic</option>
-          <option value="gemini">Gemini</option>
-        </select>
+        {front}
         <input
           type="text"
           inputMode="url"
-          placeholder="https://models.example/v1"
-          aria-label="Address of the model"
+          placeholder={placeholder}
+          aria-label={label}
           value={url}
           onInput={(event) => setUrl(event.currentTarget.value)}
         />
@@ -223,30 +227,37 @@ function isEnter(event: KeyboardEvent): boolean {
   return event.key === "Enter" && !event.isComposing && event.target instanceof HTMLInputElement;
 }
 
-function Breadboard() {
-  const { setup } = useModel();
-  const [url, setUrl] = useState("http://127.0.0.1:9099");
-  const row = "breadboard";
-  const check = (): void => {
-    if (url.trim() !== "") void setup.check(row, { kind: "breadboard", url: url.trim() });
-  };
+/** An endpoint of one's own: a server of the company, another machine with Ollama. */
+function Elsewhere() {
+  const [provider, setProvider] = useState("openai");
+  const speaks = (
+    <select aria-label="What it speaks" value={provider} onChange={(event) => setProvider(event.currentTarget.value)}>
+      <option value="openai">OpenAI compatible</option>
+      <option value="ollama">Ollama</option>
+      <option value="anthropic">Anthropic</option>
+      <option value="gemini">Gemini</option>
+    </select>
+  );
   return (
-    <li>
-      <div class="setup-row" onKeyDown={(event) => isEnter(event) && check()}>
-        <span class="setup-name">BreadBoard</span>
-        <input
-          type="text"
-          inputMode="url"
-          aria-label="Address of BreadBoard"
-          value={url}
-          onInput={(event) => setUrl(event.currentTarget.value)}
-        />
-        <button type="button" class="secondary" disabled={url.trim() === ""} onClick={check}>
-          Try it
-        </button>
-      </div>
-      <Outcome row={row} anew />
-    </li>
+    <Address
+      row="model:elsewhere"
+      front={speaks}
+      label="Address of the model"
+      placeholder="https://models.example/v1"
+      wish={(url) => ({ kind: "model", provider, url })}
+    />
+  );
+}
+
+function Breadboard() {
+  return (
+    <Address
+      row="breadboard"
+      front={<span class="setup-name">BreadBoard</span>}
+      label="Address of BreadBoard"
+      first="http://127.0.0.1:9099"
+      wish={(url) => ({ kind: "breadboard", url })}
+    />
   );
 }
 

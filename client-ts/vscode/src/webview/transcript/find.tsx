@@ -54,11 +54,16 @@ interface FindProps {
 export function Find({ blocks, hasMore, onRow }: FindProps) {
   const model = useModel();
   const field = useRef<HTMLInputElement>(null);
-  const [query, setQuery] = useState("");
+  const [query, setQuery] = useState(model.findingText.value);
   const [at, setAt] = useState(0);
   const places = useMemo(() => found(blocks, query), [blocks, query]);
   const asked = model.finding.value;
   useEffect(() => {
+    if (model.findingText.value !== "") {
+      setQuery(model.findingText.value);
+      setAt(0);
+      model.findingText.value = "";
+    }
     field.current?.focus();
     field.current?.select();
   }, [asked]);
