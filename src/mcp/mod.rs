@@ -15,10 +15,6 @@ mod pool;
 mod program;
 mod prompt;
 mod server;
-#[cfg(unix)]
-mod stdio;
-#[cfg(not(unix))]
-#[path = "stdio_elsewhere.rs"]
 mod stdio;
 mod variables;
 
