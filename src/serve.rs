@@ -158,6 +158,7 @@ fn ends_with_a_flush(inbox: &Inbox) -> Arc<Lifecycle> {
 
 /// The one writer of stdout.
 fn writer_of(stdout: File, client: ClientId, inbox: &Inbox, lifecycle: &Arc<Lifecycle>) -> Arc<FrameOutbox> {
+    #[cfg(unix)]
     let direct = stdout.try_clone().ok();
     let (inbox, lifecycle) = (inbox.clone(), Arc::clone(lifecycle));
     let outbox = FrameOutbox::start(
@@ -266,6 +267,7 @@ pub(crate) fn survive_file_limits(runtime: &Runtime) {
     }
 }
 
+/// There are no such limits.
 #[cfg(not(unix))]
 pub(crate) fn survive_file_limits(_: &Runtime) {}
 

@@ -118,7 +118,7 @@ pub(crate) fn is_pseudo(file: &File) -> bool {
 
 /// Only Linux has such files under a path.
 #[cfg(not(target_os = "linux"))]
-pub fn is_pseudo(_: &File) -> bool {
+pub(crate) fn is_pseudo(_: &File) -> bool {
     false
 }
 

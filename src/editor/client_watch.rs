@@ -1,8 +1,7 @@
 //! Watches the process of the editor, so that no server outlives a crashed one whose pipes somebody else still holds.
 //!
 //! Owns one thread that waits for that process to end, and one that waits for the reader of our stdout to go. Never ends
-//! anything itself. On Linux it waits on a pidfd; on other
-//! Unixes it looks every 300 ms; elsewhere the end of stdin must do.
+//! anything itself. On Linux it waits on a pidfd, on Windows on a handle of the process; on other Unixes it looks every 300 ms.
 
 /// Calls `on_gone`, on a thread of its own, when the process ends or is not there.
 #[cfg(unix)]
@@ -19,9 +18,47 @@ pub(super) fn watch(process_id: u32, on_gone: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// Nothing to wait on here.
-#[cfg(not(unix))]
-pub(crate) fn watch(_process_id: u32, _on_gone: impl FnOnce() + Send + 'static) {}
+/// Calls `on_gone`, on a thread of its own, when the process ends or is not there.
+#[cfg(windows)]
+pub(super) fn watch(process_id: u32, on_gone: impl FnOnce() + Send + 'static) {
+    let spawned = std::thread::Builder::new().name("client-watch".to_owned()).spawn(
+        move || match wait_for_end(process_id) {
+            Ok(()) => on_gone(),
+            Err(error) => tracing::warn!(
+                "The editor's process cannot be watched ({error}); the end of stdin still ends the server."
+            ),
+        },
+    );
+    if let Err(error) = spawned {
+        tracing::warn!(
+            "The editor's process cannot be watched ({error}); the end of stdin still ends the server."
+        );
+    }
+}
+
+/// Waits for the end of a process; one that is not there has ended.
+#[cfg(windows)]
+#[allow(unsafe_code)]
+fn wait_for_end(process_id: u32) -> std::io::Result<()> {
+    use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
+    use windows::Win32::Foundation::{ERROR_INVALID_PARAMETER, HANDLE, WAIT_OBJECT_0};
+    use windows::Win32::System::Threading::{
+        INFINITE, OpenProcess, PROCESS_SYNCHRONIZE, WaitForSingleObject,
+    };
+
+    // SAFETY: it takes numbers, and what it gives is ours alone.
+    let process = match unsafe { OpenProcess(PROCESS_SYNCHRONIZE, false, process_id) } {
+        Ok(process) => unsafe { OwnedHandle::from_raw_handle(process.0) },
+        // No process has this number.
+        Err(error) if error.code() == ERROR_INVALID_PARAMETER.to_hresult() => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    // SAFETY: the handle is open until the end of this function.
+    match unsafe { WaitForSingleObject(HANDLE(process.as_raw_handle()), INFINITE) } {
+        WAIT_OBJECT_0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}
 
 /// Calls `on_dead`, on a thread of its own, when nobody can read our stdout any more, though nothing is written to it.
 #[cfg(unix)]

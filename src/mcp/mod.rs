@@ -17,10 +17,6 @@ mod pool_handle;
 mod program;
 mod prompt;
 mod server;
-#[cfg(unix)]
-mod stdio;
-#[cfg(not(unix))]
-#[path = "stdio_elsewhere.rs"]
 mod stdio;
 mod variables;
 

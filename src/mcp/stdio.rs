@@ -5,7 +5,6 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -18,7 +17,7 @@ use tokio::task::JoinHandle;
 use super::failure::said;
 use super::program::Program;
 use crate::domain::policy::redact::Redactor;
-use crate::process::{Contained, Directory, Ending, Hold, Job, NotStarted};
+use crate::process::{Contained, Directory, Ending, Hold, Job, NotStarted, Stream};
 
 /// Bytes of one message of a server; a longer one is dropped, and its call waits in vain until it is given up.
 const MESSAGE: usize = super::http::ANSWER;
@@ -56,9 +55,9 @@ impl StdioProcess {
         let (stdin, ours_in) = io::pipe().map_err(no_pipe)?;
         let (ours_out, stdout) = io::pipe().map_err(no_pipe)?;
         let (ours_err, stderr) = io::pipe().map_err(no_pipe)?;
-        let ours_in = ChildStdin::from_std(OwnedFd::from(ours_in).into()).map_err(no_pipe)?;
-        let ours_out = ChildStdout::from_std(OwnedFd::from(ours_out).into()).map_err(no_pipe)?;
-        let ours_err = ChildStderr::from_std(OwnedFd::from(ours_err).into()).map_err(no_pipe)?;
+        let ours_in = ChildStdin::from_std(Stream::from(ours_in).into()).map_err(no_pipe)?;
+        let ours_out = ChildStdout::from_std(Stream::from(ours_out).into()).map_err(no_pipe)?;
+        let ours_err = ChildStderr::from_std(Stream::from(ours_err).into()).map_err(no_pipe)?;
         let no_folder = |_| of_server(NotStarted::NoDirectory(folder.to_owned()).sentence(command));
         let job = Job {
             program: command.to_owned(),

@@ -34,8 +34,10 @@ pub(crate) struct Job {
     /// Directory to start in.
     pub cwd: Directory,
     /// The executable of `breadboard-ls`: `this_program()`, in tests the built binary.
+    #[cfg_attr(windows, allow(dead_code))]
     pub guard: PathBuf,
-    /// What holds it together beside its guardians.
+    /// What holds it together beside its guardians; on Windows the job object is enough.
+    #[cfg_attr(windows, allow(dead_code))]
     pub hold: Hold,
     /// The files that it may see and change; `None`: all of the user's.
     pub confinement: Option<Confinement>,
@@ -47,7 +49,8 @@ pub(crate) enum Confined {
     /// It was not to be.
     #[default]
     NotWanted,
-    /// It is.
+    /// It is; only Linux can.
+    #[cfg_attr(windows, allow(dead_code))]
     Yes,
     /// This system cannot.
     Impossible,

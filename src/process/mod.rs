@@ -6,7 +6,7 @@
 //! does so when a guardian is gone, stopped or silent. Where a cgroup can be had, the tree lives in one besides. Never reads what
 //! a program says, and never decides whether one may run.
 //!
-//! On other Unix systems one guardian ends the program's process group only; on Windows only the program itself is ended.
+//! On other Unix systems one guardian ends the program's process group only; on Windows a job object holds the tree.
 
 mod bounds;
 #[cfg(target_os = "linux")]
@@ -16,8 +16,6 @@ mod confine;
 #[cfg(unix)]
 mod contained;
 mod directory;
-#[cfg(not(unix))]
-mod elsewhere;
 #[cfg(target_os = "linux")]
 mod guarded_tree;
 #[cfg(unix)]
@@ -29,11 +27,15 @@ mod heartbeat;
 #[cfg(target_os = "linux")]
 mod identity;
 mod job;
+#[cfg(windows)]
+mod job_object;
 #[cfg(target_os = "linux")]
 mod overseer;
 #[cfg(all(unix, not(target_os = "linux")))]
 #[path = "overseer_elsewhere.rs"]
 mod overseer;
+#[cfg(any(windows, test))]
+mod program_file;
 #[cfg(unix)]
 mod report;
 #[cfg(unix)]
@@ -51,11 +53,11 @@ pub(crate) use confine::can_confine;
 #[cfg(unix)]
 pub(crate) use contained::Contained;
 pub(crate) use directory::Directory;
-#[cfg(not(unix))]
-pub(crate) use elsewhere::Contained;
 #[cfg(unix)]
 pub(crate) use guardian::{Post, guard};
 pub(crate) use job::{Confined, Ending, Hold, Job, NotStarted, Stream, Streams};
+#[cfg(windows)]
+pub(crate) use job_object::Contained;
 #[cfg(unix)]
 pub(crate) use overseer::{adopt_orphans, end_the_unguarded};
 

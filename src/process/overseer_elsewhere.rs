@@ -25,10 +25,10 @@ pub(super) struct Prepared {
 }
 
 /// Orphans fall to the first process of the system there.
-pub fn adopt_orphans() {}
+pub(crate) fn adopt_orphans() {}
 
 /// Guardians end their trees by themselves, because their control socket ends.
-pub fn end_the_unguarded(_: Duration) {}
+pub(crate) fn end_the_unguarded(_: Duration) {}
 
 impl Prepared {
     /// A heartbeat that nobody listens to.

@@ -78,7 +78,7 @@ pub(super) fn find(path: &Path) -> io::Result<FoundFront> {
     let mut file = guarded::open_or_create(path)?;
     let length = file.metadata()?.len();
     let mut bytes = Vec::new();
-    file.by_ref().take(READ).read_to_end(&mut bytes)?;
+    Read::by_ref(&mut file).take(READ).read_to_end(&mut bytes)?;
     let mut scan = scan(&bytes);
     scan.spoiled |= length > READ;
     Ok(FoundFront { file, scan, length })

@@ -13,6 +13,7 @@ pub(crate) mod guarded_path;
 pub(crate) mod ignore_line;
 pub(crate) mod judgement;
 pub(crate) mod path;
+pub(crate) mod path_rules;
 mod program;
 mod program_table;
 pub(crate) mod provider;
@@ -24,3 +25,5 @@ pub(crate) mod shell_line;
 pub(crate) mod standing;
 pub(crate) mod token;
 pub(crate) mod uri;
+#[cfg(test)]
+mod windows_path_tests;

@@ -5,46 +5,15 @@
 
 use std::fmt;
 
+pub(crate) use super::path_rules::PathRefused;
+use super::path_rules::PathRules;
+
 /// Longest path taken, in bytes: what Linux takes (`PATH_MAX`).
 pub(crate) const MAX_BYTES: usize = 4_096;
 
 /// A path relative to a workspace root: parts joined by `/`, none of them `.`, `..` or empty; `""` is the root.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WorkspacePath(String);
-
-/// Why a text is no path inside a workspace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PathRefused {
-    /// It begins at the root of the file system, at a drive or at a share.
-    Absolute,
-    /// It has a part `..`, or one that some systems read as such.
-    Parent,
-    /// It is a URI.
-    Uri,
-    /// It has a character that no path can have.
-    BadCharacter,
-    /// It is longer than `MAX_BYTES`.
-    TooLong,
-}
-
-impl PathRefused {
-    /// The rest of a sentence that begins with the path.
-    pub fn reason(self) -> &'static str {
-        match self {
-            Self::Absolute => "is absolute",
-            Self::Parent => "has a part that leads upwards",
-            Self::Uri => "is a URI",
-            Self::BadCharacter => "has a character that paths cannot have",
-            Self::TooLong => "is longer than 4,096 bytes",
-        }
-    }
-}
-
-impl fmt::Display for PathRefused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.reason())
-    }
-}
 
 impl WorkspacePath {
     /// The root itself.
@@ -55,6 +24,11 @@ impl WorkspacePath {
     /// Reads a path. `""` and `.` mean the root; `a//b`, `./a` and `a/` are normalised; everything that could lead out is
     /// refused, even where it would come back.
     pub fn parse(text: &str) -> Result<Self, PathRefused> {
+        Self::parse_by(PathRules::here(), text)
+    }
+
+    /// The same by the rules of a system that need not be this one.
+    pub(super) fn parse_by(rules: PathRules, text: &str) -> Result<Self, PathRefused> {
         if text.len() > MAX_BYTES {
             return Err(PathRefused::TooLong);
         }
@@ -71,9 +45,6 @@ impl WorkspacePath {
         if text.split(['/', '\\']).any(leads_upwards) {
             return Err(PathRefused::Parent);
         }
-        if cfg!(windows) && text.contains(['\\', ':']) {
-            return Err(PathRefused::BadCharacter);
-        }
         let parts: Vec<&str> = text.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
         let path = parts.join("/");
         // `./C:/x` must not become what `C:/x` is refused for.
@@ -82,6 +53,9 @@ impl WorkspacePath {
         }
         if is_uri(&path) {
             return Err(PathRefused::Uri);
+        }
+        if let Some(why) = parts.iter().find_map(|part| rules.refuses(part)) {
+            return Err(why);
         }
         Ok(Self(path))
     }

@@ -73,9 +73,14 @@ fn resolve_anywhere(view: &WorkspaceView, path: &str) -> Result<(usize, String),
     let whole = WorkspacePath::parse(path).map_err(|refused| match refused {
         PathRefused::Parent => outside(),
         // Absolute paths were looked at above; what else looks like one may be a name of the code, such as `A::go`.
-        PathRefused::Absolute | PathRefused::Uri | PathRefused::BadCharacter | PathRefused::TooLong => {
-            RetrievalError::NotFound(path.to_owned())
-        }
+        PathRefused::Absolute
+        | PathRefused::Uri
+        | PathRefused::BadCharacter
+        | PathRefused::TooLong
+        | PathRefused::Device
+        | PathRefused::DroppedEnd
+        | PathRefused::Stream
+        | PathRefused::ShortName => RetrievalError::NotFound(path.to_owned()),
     })?;
     let whole = whole.as_str();
     let mut candidates = Vec::new();

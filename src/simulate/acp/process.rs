@@ -111,28 +111,40 @@ pub(super) fn close_stdout() -> Result<(), String> {
     rustix::stdio::dup2_stdout(&nothing).map_err(|error| format!("stdout cannot be closed: {error}"))
 }
 
+/// Starts a child and gives its process id.
+///
+/// # Errors
+/// One sentence when it cannot be started.
+#[cfg(windows)]
+pub(super) fn start_child(plan: &ChildPlan) -> Result<u32, String> {
+    // There are neither signals nor process groups; what sleeps there in every installation is this.
+    let mut command = Command::new("ping");
+    command.args(["-n", &plan.seconds.to_string(), "127.0.0.1"]).stdin(Stdio::null());
+    if !plan.holds_output {
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+    }
+    let child = command.spawn().map_err(|error| format!("no child could be started: {error}"))?;
+    let pid = child.id();
+    CHILDREN.lock().unwrap_or_else(PoisonError::into_inner).push(child);
+    Ok(pid)
+}
+
 #[cfg(not(unix))]
 mod elsewhere {
-    use super::ChildPlan;
-
     const NOT_HERE: &str = "this step needs a Unix system";
 
-    pub fn start_child(_plan: &ChildPlan) -> Result<u32, String> {
+    pub(in crate::simulate::acp) fn die_by(_signal: i32) -> Result<(), String> {
         Err(NOT_HERE.to_owned())
     }
 
-    pub fn die_by(_signal: i32) -> Result<(), String> {
+    pub(in crate::simulate::acp) fn ignore_term() -> Result<(), String> {
         Err(NOT_HERE.to_owned())
     }
 
-    pub fn ignore_term() -> Result<(), String> {
-        Err(NOT_HERE.to_owned())
-    }
-
-    pub fn close_stdout() -> Result<(), String> {
+    pub(in crate::simulate::acp) fn close_stdout() -> Result<(), String> {
         Err(NOT_HERE.to_owned())
     }
 }
 
 #[cfg(not(unix))]
-pub use elsewhere::{close_stdout, die_by, ignore_term, start_child};
+pub(super) use elsewhere::{close_stdout, die_by, ignore_term};

@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use tokio::process::{ChildStdin, ChildStdout};
@@ -15,7 +14,7 @@ use super::stdin::{AgentStdin, Closer, closable};
 use super::{AgentCommand, Cwd, ExitNote, SpawnError, refusal};
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::policy::environment::AGENT_MARK;
-use crate::process::{Contained, Directory, Hold, Job, NotStarted};
+use crate::process::{Contained, Directory, Hold, Job, NotStarted, Stream, Streams};
 
 /// What an agent writes.
 pub type AgentStdout = ChildStdout;
@@ -90,15 +89,15 @@ impl AgentProcess {
     }
 }
 
-type Pipes = ([OwnedFd; 3], ChildStdin, ChildStdout, StderrLog);
+type Pipes = (Streams, ChildStdin, ChildStdout, StderrLog);
 
 /// None of the ends is inherited by what else this process starts meanwhile.
 fn pipes(command: &AgentCommand) -> io::Result<Pipes> {
     let (stdin, ours_in) = io::pipe()?;
     let (ours_out, stdout) = io::pipe()?;
     let (ours_err, stderr) = io::pipe()?;
-    let ours_in = ChildStdin::from_std(OwnedFd::from(ours_in).into())?;
-    let ours_out = ChildStdout::from_std(OwnedFd::from(ours_out).into())?;
+    let ours_in = ChildStdin::from_std(Stream::from(ours_in).into())?;
+    let ours_out = ChildStdout::from_std(Stream::from(ours_out).into())?;
     let log = StderrLog::read(ours_err, command.log.clone(), command.hide.clone())?;
     Ok(([stdin.into(), stdout.into(), stderr.into()], ours_in, ours_out, log))
 }

@@ -1,37 +1,21 @@
 //! Agent processes: started under guardians (`crate::process`), talked to on pipes, and ended whole.
 //!
 //! Owns the pipes, the log of stderr and the polite end. Never reads what the agent says, and never decides whether one may run.
-//!
-//! On Windows no agent is started, because what it leaves running could not be ended.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::domain::coded_error::CodedError;
-#[cfg(unix)]
-use crate::domain::coded_error::ErrorCode;
-#[cfg(unix)]
+use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::engine::acp::presets::preset_of;
-use crate::process::Directory;
-#[cfg(unix)]
-use crate::process::NotStarted;
+use crate::process::{Directory, NotStarted};
 
-#[cfg(unix)]
 mod agent;
-#[cfg(not(unix))]
-mod elsewhere;
 mod secrets;
-#[cfg(unix)]
 mod stderr_log;
-#[cfg(unix)]
 mod stdin;
 
-#[cfg(unix)]
 pub use agent::{AgentProcess, AgentStdout};
-#[cfg(not(unix))]
-pub use elsewhere::{AgentProcess, AgentStdin, AgentStdout};
 pub use secrets::Secrets;
-#[cfg(unix)]
 pub use stdin::AgentStdin;
 
 /// Why a process was not started: one sentence and a stable code (`not_found`, `conflict`, `engine_unreachable`, `unsupported`).
@@ -93,7 +77,6 @@ impl Cwd {
 }
 
 /// What a process that was not started means for a client.
-#[cfg(unix)]
 pub(in crate::engine::acp) fn refusal(program: &str, why: &NotStarted) -> SpawnError {
     let code = match why {
         NotStarted::NoDirectory(_) => ErrorCode::NotFound,

@@ -2,9 +2,7 @@
 //!
 //! Owns the one set of them for all agents. Cloning shares it.
 
-#[cfg(unix)]
-use std::sync::RwLockReadGuard;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use crate::domain::policy::redact::Redactor;
 
@@ -19,7 +17,6 @@ impl Secrets {
     }
 
     /// Those that are known now.
-    #[cfg(unix)]
     pub(super) fn known(&self) -> RwLockReadGuard<'_, Redactor> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::{self, PipeReader, Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -123,8 +123,7 @@ struct LogFile {
 impl LogFile {
     fn new(path: PathBuf) -> Self {
         if let Some(folder) = path.parent() {
-            use std::os::unix::fs::DirBuilderExt;
-            let _ = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+            make_private(folder);
         }
         let file = private().append(true).open(&path).ok();
         let size = file.as_ref().and_then(|file| file.metadata().ok()).map_or(0, |metadata| metadata.len());
@@ -149,10 +148,21 @@ impl LogFile {
 
 /// For the user alone: agents write prompts and paths there.
 fn private() -> OpenOptions {
-    use std::os::unix::fs::OpenOptionsExt;
     let mut options = OpenOptions::new();
-    options.create(true).mode(0o600);
+    options.create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
+}
+
+/// On Windows it is as private as the folder that it lies in, which is one of the user's own.
+fn make_private(folder: &Path) {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    // What cannot be made is found out where the file is opened.
+    let _ = builder.create(folder);
 }
 
 #[cfg(test)]
