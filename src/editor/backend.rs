@@ -55,7 +55,7 @@ pub(super) enum Known {
     Request,
     /// Heard, under this name inside.
     Notification(&'static str),
-    /// Neither.
+    /// Neither: nobody here knows it.
     No,
 }
 

@@ -52,7 +52,7 @@ pub enum Event {
     },
     /// Standard LSP traffic.
     Editor {
-        /// Whose.
+        /// Client that said it.
         client: ClientId,
         /// What came.
         event: EditorEvent,
@@ -71,7 +71,7 @@ pub enum Event {
     },
     /// The outbox of a client has room again.
     OutboxDrained {
-        /// Whose.
+        /// Client whose outbox it is.
         client: ClientId,
     },
     /// A file job that the loop asked for is done.
@@ -187,7 +187,7 @@ pub enum DocumentEvent {
     Lost {
         /// Document.
         uri: Option<String>,
-        /// Why.
+        /// Why it is not known any more.
         why: WhyLost,
     },
 }
