@@ -506,12 +506,7 @@ const NAME_ENGINE_WORDS: &[(&str, &str)] = &[
         "src/protocol/desktop/host_message.rs",
         "what a desktop host says itself: it is the engine of its clients",
     ),
-    ("src/domain/policy/command.rs", "a command that clients may not send, named as the event is"),
     ("src/host/models/dialects/anthropic.rs", "a model provider's word for a part of a message"),
-    (
-        "src/engine/acp/client_request.rs",
-        "methods that an agent calls at its client, which answers them there",
-    ),
 ];
 
 /// The types in the tables of the dialects.
@@ -752,4 +747,74 @@ fn the_check_itself_sees_breaches() {
     assert_eq!(named("let s = \"a tool_call\"; let t = \"tool_calls\";\n"), 0);
     let quote = "let q = '\"'; use crate::app::x; let p = '\\\\';\n";
     assert_eq!(imports("src/domain/a.rs", quote), 1);
+}
+
+/// Lines from the `fn` of a function to the brace that closes it.
+const LONG_FUNCTION: usize = 60;
+
+/// Functions that may be longer: tables, and matches that say what becomes of each of many things.
+const LONG_FUNCTIONS: usize = 15;
+
+#[test]
+fn few_functions_are_long() {
+    let sources = sources();
+    let long: Vec<String> = sources.iter().flat_map(long_functions).collect();
+    assert!(
+        long.len() <= LONG_FUNCTIONS,
+        "{} functions have more than {LONG_FUNCTION} lines, at most {LONG_FUNCTIONS} may:\n{}",
+        long.len(),
+        long.join("\n")
+    );
+}
+
+fn long_functions(source: &Source) -> Vec<String> {
+    let mut long = Vec::new();
+    for (at, line) in source.code.iter().enumerate().filter(|(at, _)| !source.in_tests[*at]) {
+        let indent = &line[..line.len() - line.trim_start().len()];
+        if !is_function(line.trim_start()) {
+            continue;
+        }
+        let ends = |line: &String| {
+            line.strip_prefix(indent).is_some_and(|rest| {
+                rest.trim_end() == "}" || (!rest.starts_with(' ') && rest.trim_end().ends_with([';', '}']))
+            })
+        };
+        let lines = 1 + source.code[at..].iter().position(ends).unwrap_or_default();
+        if lines > LONG_FUNCTION {
+            long.push(format!("{}:{}: {lines} lines", source.path, at + 1));
+        }
+    }
+    long
+}
+
+fn is_function(line: &str) -> bool {
+    let Some((before, _)) = line.split_once("fn ") else { return false };
+    let stands_before_one = |word: &str| {
+        word.starts_with("pub") || word.ends_with(')') || matches!(word, "const" | "async" | "unsafe")
+    };
+    (before.is_empty() || before.ends_with(' '))
+        && before.split(' ').filter(|word| !word.is_empty()).all(stands_before_one)
+}
+
+#[test]
+fn the_state_of_the_loop_and_of_a_session_stays_small() {
+    for (path, head, fields, flags) in [
+        ("src/app/state.rs", "pub struct App {", 28, 4),
+        ("src/app/live.rs", "pub(super) struct Live {", 24, 4),
+    ] {
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+        let body = text.split_once(head).and_then(|(_, rest)| rest.split_once("\n}")).unwrap().0;
+        let declared: Vec<&str> = body
+            .lines()
+            .map(str::trim)
+            .filter(|line| line.ends_with(',') && !line.starts_with("//"))
+            .collect();
+        assert!(declared.len() > 10, "{path}: only {} fields were found", declared.len());
+        let are_flags = declared.iter().filter(|field| field.ends_with(": bool,")).count();
+        assert!(
+            declared.len() <= fields && are_flags <= flags,
+            "{path}: {} fields and {are_flags} flags, at most {fields} and {flags}; group what belongs together",
+            declared.len()
+        );
+    }
 }

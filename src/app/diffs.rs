@@ -60,7 +60,7 @@ pub enum DiffRoot {
 pub struct DiffJob {
     /// Whose buffers are meant.
     pub client: ClientId,
-    /// Session.
+    /// Id of the session.
     pub session_id: String,
     /// Which root.
     pub root: DiffRoot,
@@ -77,7 +77,7 @@ pub struct DiffJob {
 pub enum DiffFor {
     /// `bb/openDiff`: both sides are compared.
     Comparison {
-        /// After.
+        /// The side after the change.
         right: DiffSide,
         /// Where the answer goes.
         reply: Reply<OpenDiffResult>,

@@ -13,7 +13,7 @@ use super::terminal::fitting;
 /// What stands on the row of the cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ConsoleRow {
-    /// Nothing.
+    /// Nothing stands there.
     Free,
     /// The start of a line of the answer.
     Taken,

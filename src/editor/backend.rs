@@ -56,7 +56,7 @@ pub(super) enum Known {
     Request,
     /// Heard, under this name inside.
     Notification(&'static str),
-    /// Neither.
+    /// Neither: nobody here knows it.
     No,
 }
 

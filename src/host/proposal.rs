@@ -28,7 +28,7 @@ const FILES: usize = 64;
 pub(crate) struct Proposal {
     /// The files, as the model or the user named them, each once, with what happens to each.
     pub files: Vec<(String, ProposedChange)>,
-    /// Why.
+    /// Why the change is proposed, for the user.
     pub rationale: String,
     /// How to check.
     pub acceptance_criteria: Vec<String>,

@@ -117,7 +117,7 @@ pub(crate) struct Attached {
 pub(crate) struct ModelInUse {
     /// The way out.
     pub client: ModelClient,
-    /// Where.
+    /// Endpoint that is asked.
     pub target: Target,
     /// With which token.
     pub token: Option<Token>,

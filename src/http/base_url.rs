@@ -52,6 +52,11 @@ impl BaseUrl {
         &self.origin
     }
 
+    /// Whether this URL, where it is one, is of another origin: what was given for that one is not sent here.
+    pub fn is_elsewhere_than(&self, url: Option<&str>) -> bool {
+        url.and_then(|url| Self::parse(url).ok()).is_some_and(|other| other.origin != self.origin)
+    }
+
     /// Whether what is sent there can be read on the way.
     pub fn is_readable_on_the_way(&self) -> bool {
         self.base.scheme() == "http" && !self.loopback

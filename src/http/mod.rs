@@ -10,6 +10,8 @@
 //!    [`Events`] one that is a stream. Each takes its limits as values; there is no way to read without one. All streams of
 //!    a client share a [`Budget`] besides, so that many at once hold no more than a few would.
 //!
+//! A [`HttpPeer`] is the way to one engine: its address, its token and the client that goes there.
+//!
 //! [`Events`] gives control back after every piece of at most `PIECE_BYTES`, so that whatever shares its thread is not
 //! kept waiting, however fast an endpoint sends. Work that grows with an event belongs on a blocking thread from
 //! [`BLOCKING_BYTES`] on. Sizes of header blocks are bounded by the HTTP library (about 400 KiB, 100 headers).
@@ -22,6 +24,7 @@ mod client;
 mod events;
 mod failure;
 mod lines;
+mod peer;
 mod retry_after;
 mod trusted;
 
@@ -35,6 +38,7 @@ pub(crate) use client::{EndpointTimeouts, Route, builder, client};
 pub(crate) use events::FramingDecoder;
 pub(crate) use events::{EventLimits, Events, Framing};
 pub(crate) use failure::HttpError;
+pub(crate) use peer::{HttpPeer, NoRequest};
 pub(crate) use retry_after::{in_words, retry_after};
 pub(crate) use trusted::trusting;
 

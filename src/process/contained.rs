@@ -51,7 +51,7 @@ enum Rest {
     Runs,
     /// Its guardians have ended; whether they could do their work is not known.
     Unguarded,
-    /// Nothing.
+    /// Nothing of it is left.
     Gone,
 }
 

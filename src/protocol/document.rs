@@ -176,12 +176,12 @@ fn kind(schema: &Value) -> String {
         Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => Vec::new(),
     };
     match names.as_slice() {
-        ["array"] => format!("list of {}", schema.get("items").map_or_else(|| "anything".to_owned(), kind)),
+        ["array"] => format!("list of {}", schema.get("items").map_or_else(|| "any JSON".to_owned(), kind)),
         ["object"] => match schema.get("additionalProperties") {
             Some(values) if values.is_object() => format!("map to {}", kind(values)),
             Some(_) | None => "object".to_owned(),
         },
-        [] => "anything".to_owned(),
+        [] => "any JSON".to_owned(),
         names => names.join(" or "),
     }
 }

@@ -67,7 +67,7 @@ pub(super) struct Repository {
 /// What a commit has under a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Entry {
-    /// Nothing.
+    /// There is nothing under it.
     Absent,
     /// A file.
     File(Blob),

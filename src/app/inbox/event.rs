@@ -53,7 +53,7 @@ pub enum Event {
     },
     /// Standard LSP traffic.
     Editor {
-        /// Whose.
+        /// Client that said it.
         client: ClientId,
         /// What came.
         event: EditorEvent,
@@ -72,7 +72,7 @@ pub enum Event {
     },
     /// The outbox of a client has room again.
     OutboxDrained {
-        /// Whose.
+        /// Client whose outbox it is.
         client: ClientId,
     },
     /// A file job that the loop asked for is done.
@@ -190,7 +190,7 @@ pub enum DocumentEvent {
     Lost {
         /// Document.
         uri: Option<String>,
-        /// Why.
+        /// Why it is not known any more.
         why: WhyLost,
     },
 }

@@ -97,9 +97,9 @@ pub enum OfferKind {
 /// How something stands, behind a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateHint {
-    /// Where.
+    /// Position in the document.
     pub at: Position,
-    /// What.
+    /// Text that is shown there.
     pub text: String,
 }
 

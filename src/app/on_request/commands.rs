@@ -8,8 +8,8 @@ use crate::app::ports::{AgentCall, EngineCall};
 use crate::app::state::App;
 use crate::domain::agent_mode::AgentMode;
 use crate::domain::coded_error::{CodedError, ErrorCode};
+use crate::domain::dialect::command::{CommandNeed, need_of};
 use crate::domain::event::{LocalKind, NormalizedEvent};
-use crate::domain::policy::command::{CommandNeed, need_of};
 use crate::protocol::request::*;
 use crate::protocol::settings::EngineKind;
 

@@ -31,7 +31,7 @@ pub(super) enum OnceOpen {
     Send(String),
     /// This is written into it, for the user to go on with.
     Draft(String),
-    /// Nothing.
+    /// Nothing is sent or written.
     Nothing,
 }
 

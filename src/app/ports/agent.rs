@@ -20,7 +20,7 @@ pub enum AgentCall {
     /// The session is not used any more (its tab was closed): `session/close` where the agent has it; a process that
     /// nobody uses ends, with all it started.
     CloseSession {
-        /// Session.
+        /// Id of the session.
         session_id: String,
     },
     /// Ends the process and starts it anew; `Exited` for the old one, then `Rebound` for each session that was
@@ -55,7 +55,7 @@ pub enum AgentReport {
     },
     /// What an answer of an agent says of a session; what its events say stands in them.
     Changed {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// What it says.
         change: AgentChange,
@@ -80,7 +80,7 @@ pub enum AgentReport {
     },
     /// A session is open at a new process.
     Rebound {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// The agent's own id of it now.
         at_agent: String,
@@ -89,14 +89,14 @@ pub enum AgentReport {
     },
     /// A terminal that we run for it printed something, began or ended: `local.terminal`.
     Terminal {
-        /// Session.
+        /// Id of the session.
         session_id: String,
-        /// What.
+        /// What it printed, or that it began or ended.
         piece: TerminalPiece,
     },
     /// The agent does not wait for the answer to this ask any more.
     AskWithdrawn {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// The engine's id of the ask.
         engine_request_id: String,
@@ -121,7 +121,7 @@ pub struct TerminalPiece {
 /// A session of an agent as the loop remembers it, so that the adapter can open it again at a new process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentSession {
-    /// Ours.
+    /// Our id of the session.
     pub session_id: String,
     /// Name of the agent: one of `agents`, a preset, or the agent of the `engine` setting.
     pub agent: String,

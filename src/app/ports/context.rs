@@ -37,7 +37,7 @@ pub struct ContextJob {
 pub enum ContextFor {
     /// A turn that waits for it.
     Turn {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// What begins once it is there.
         begun: Box<TurnBegun>,
@@ -51,7 +51,7 @@ pub enum ContextFor {
     },
     /// A turn that runs, and asks what changed.
     Update {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// Its turn.
         turn: u64,

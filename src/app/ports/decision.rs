@@ -75,7 +75,7 @@ pub enum Ruling {
         /// Where it holds, in the engine's word.
         scope: String,
     },
-    /// No.
+    /// It is denied.
     Deny,
     /// No, and stop the turn: the only way to stop one that waits for this answer.
     DenyAndStop,

@@ -86,7 +86,7 @@ pub enum EngineCall {
     SetFolders(Vec<Folder>),
     /// Whether the workspace is trusted; sent at start and when it changes.
     SetTrust {
-        /// Whether.
+        /// Whether the workspace is trusted.
         trusted: bool,
     },
     /// For the engine that calls the models itself: the one whose endpoint tokens belong to and models are listed of, between
@@ -101,7 +101,7 @@ pub enum EngineCall {
     },
     /// Begins a turn. The engine ends every turn with `TurnEnded`, whatever happens.
     StartTurn {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// Number of the turn in the session, from 1.
         turn: u64,
@@ -119,7 +119,7 @@ pub enum EngineCall {
     /// Goes on with a turn of which only the steps are left, now that what it asked is answered. The engine ends it as any
     /// turn.
     ContinueTurn {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// What it began with.
         begun: Box<TurnBegun>,
@@ -130,12 +130,12 @@ pub enum EngineCall {
     },
     /// Stops the turn that runs in this session; it still ends with its own last event and `TurnEnded`.
     Stop {
-        /// Session.
+        /// Id of the session.
         session_id: String,
     },
     /// Forgets a session.
     Forget {
-        /// Session.
+        /// Id of the session.
         session_id: String,
     },
     /// Makes a session at an engine that holds sessions; `SessionMade` follows.
@@ -154,7 +154,7 @@ pub enum EngineCall {
     },
     /// Deletes a session at the engine, first denying what waits there; `SessionDeleted` follows.
     DeleteSession {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// The engine's ids of asks that wait.
         asks: Vec<String>,
@@ -163,7 +163,7 @@ pub enum EngineCall {
     },
     /// The decision on an ask. Where an event settles it, `Answered` follows; elsewhere nothing does.
     Decide {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// The engine's id of the ask.
         engine_request_id: String,
@@ -176,7 +176,7 @@ pub enum EngineCall {
     },
     /// A command of the engine's table; answers `bb/command` itself.
     Command {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// Its name.
         command: String,

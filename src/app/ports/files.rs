@@ -40,7 +40,7 @@ pub enum FileJob {
     },
     /// Stores the bytes of `bb/attachment/put`; reports `FileJobDone::Stored`.
     StoreAttachment {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// Name of the file.
         name: String,
@@ -166,7 +166,7 @@ pub enum FileJobDone {
     },
     /// An attachment was stored (or not).
     Stored {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// The attachment.
         outcome: Result<Attachment, CodedError>,

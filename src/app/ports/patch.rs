@@ -35,7 +35,7 @@ pub enum PatchJob {
     },
     /// Says what files hold, when an edit of them is asked for.
     Hashes {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// The request.
         request_id: String,
@@ -83,7 +83,7 @@ pub enum PatchJobDone {
     },
     /// What files hold.
     Hashes {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// The request.
         request_id: String,
@@ -123,7 +123,7 @@ pub struct DiskChange {
     pub base_hash: Option<String>,
     /// The session in whose open turn it is done; a turn's changes are kept, so that they can be taken back.
     pub turn: Option<String>,
-    /// What.
+    /// What is done to the file.
     pub kind: DiskChangeKind,
 }
 

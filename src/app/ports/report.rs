@@ -55,7 +55,7 @@ impl From<CodedError> for TurnFailure {
 pub enum EngineReport {
     /// One event.
     Said {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// The event.
         event: EngineEvent,
@@ -64,7 +64,7 @@ pub enum EngineReport {
     },
     /// Some events that came together, in order; not more than `EVENTS_A_REPORT`.
     SaidMany {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// Each event with the engine's place of it, where it has one.
         events: Vec<(EngineEvent, Option<EngineCursor>)>,
@@ -89,16 +89,16 @@ pub enum EngineReport {
     },
     /// A session was deleted at the engine, or was not there any more, or could not be.
     SessionDeleted {
-        /// Session.
+        /// Id of the session.
         session_id: String,
-        /// Whether.
+        /// The session was deleted, or why not.
         outcome: Result<(), CodedError>,
         /// Where the answer goes.
         reply: Reply<DeleteSessionResult>,
     },
     /// Something that the adapter noticed and the user should know, such as a silence: `local.notice`, and into the log.
     Noticed {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// `info`, `warning` or `error`.
         level: &'static str,
@@ -109,7 +109,7 @@ pub enum EngineReport {
     },
     /// A step of a turn was taken: journalled with what is said after it, and before anything that is wanted after it.
     Stepped {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// Which turn.
         turn: u64,
@@ -118,16 +118,16 @@ pub enum EngineReport {
     },
     /// What came of an edit that was allowed as a whole, of an engine whose edits are written here.
     EditMade {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// The engine's id of the request that was allowed.
         request_id: String,
-        /// What.
+        /// The edit that was made.
         made: MadeEdit,
     },
     /// A turn is over; always the last report of a turn.
     TurnEnded {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// Which turn.
         turn: u64,
@@ -143,9 +143,9 @@ pub enum EngineReport {
     Agent(AgentReport),
     /// The engine asks the editor's side to do something; the ask was allowed before.
     Wants {
-        /// Session.
+        /// Id of the session.
         session_id: String,
-        /// What.
+        /// What the agent asks its client to do.
         want: ClientRequest,
     },
 }

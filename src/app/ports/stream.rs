@@ -17,7 +17,7 @@ pub enum StreamCall {
     /// Opens the stream of a session behind `cursor`, or lets the one that is open go on; `Link` reports follow, the first
     /// within `FIRST_NEWS` whatever the engine does.
     Attach {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// What the journal has.
         cursor: Option<EngineCursor>,
@@ -40,7 +40,7 @@ pub enum StreamCall {
     },
     /// Streams an artifact to a file; `Downloaded` follows, `Downloading` on the way.
     Download {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// Its path, in the engine's words.
         artifact_path: String,
@@ -51,7 +51,7 @@ pub enum StreamCall {
     },
     /// Reads again what the engine still has of a stretch of events: `Said` for each, then `Rebuilt`.
     Rebuild {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// First and last number of the engine's that are missing.
         missing: (u64, u64),
@@ -88,32 +88,32 @@ pub struct AttachedTurn {
 pub enum StreamReport {
     /// The engine took the prompt of this turn, told of another one, and has said nothing for a while.
     QuietBehindAnother {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// Number of the turn.
         turn: u64,
     },
     /// How the stream of a session stands.
     Link {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// What happened.
         news: LinkNews,
     },
     /// An engine took a decision, or refused it. That it took effect is an event.
     Answered {
-        /// Session.
+        /// Id of the session.
         session_id: String,
-        /// Ours.
+        /// Our id of the request.
         request_id: String,
-        /// Whether.
+        /// The answer was taken, or why not.
         outcome: Result<(), CodedError>,
         /// Where the answer goes.
         reply: Option<Reply<ApprovePermissionResult>>,
     },
     /// An engine took a command, or refused it. What it does then is told by events.
     Commanded {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// Its name and its arguments, in words.
         command: String,
@@ -133,7 +133,7 @@ pub enum StreamReport {
     },
     /// A download ended.
     Downloaded {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// Its path, in the engine's words.
         artifact_path: String,
@@ -144,7 +144,7 @@ pub enum StreamReport {
     },
     /// A rebuild ended: what came back of the missing stretch.
     Rebuilt {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// Events, in order, as the engine kept them.
         outcome: Result<Vec<(EngineEvent, u64)>, CodedError>,

@@ -21,14 +21,14 @@ pub enum TurnJob {
     },
     /// A command is about to run in a turn: what it may change is looked at first; reports `TurnJobDone::MayRun`.
     BeforeCommand {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// The command.
         held: HeldCommand,
     },
     /// An edit goes to an editor.
     Edited {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// Name of the root; `None` for the first.
         root: Option<String>,
@@ -46,12 +46,12 @@ pub enum TurnJob {
     },
     /// A turn is over; reports `TurnJobDone::Ended` where it changed something.
     End {
-        /// Session.
+        /// Id of the session.
         session_id: String,
     },
     /// Answers `bb/turn/list`.
     List {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// Most of them.
         limit: usize,
@@ -60,7 +60,7 @@ pub enum TurnJob {
     },
     /// Answers `bb/turn/changes`.
     Changes {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// As they came.
         params: TurnChangesParams,
@@ -80,7 +80,7 @@ pub enum TurnJob {
     },
     /// Some of a revert could not be written in an editor: it is no change of it.
     NotTakenBack {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// The revert.
         named: u64,
@@ -91,14 +91,14 @@ pub enum TurnJob {
     },
     /// Tells how a turn's files stand, for the event that tells of it; reports `TurnJobDone::Told`.
     Tell {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// The turn.
         turn: u64,
     },
     /// Answers `bb/turn/review`; reports `TurnJobDone::Told`.
     Review {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// As they came.
         params: TurnReviewParams,
@@ -107,7 +107,7 @@ pub enum TurnJob {
     },
     /// A session is gone, and what was kept of it goes too.
     Forget {
-        /// Session.
+        /// Id of the session.
         session_id: String,
     },
 }
@@ -115,7 +115,7 @@ pub enum TurnJob {
 /// A turn that begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnOpened {
-    /// Session.
+    /// Id of the session.
     pub session_id: String,
     /// `seq` of its prompt.
     pub turn: u64,
@@ -156,7 +156,7 @@ pub struct HeldCommand {
 pub struct TurnRevert {
     /// The client that wants it.
     pub client: ClientId,
-    /// Session.
+    /// Id of the session.
     pub session_id: String,
     /// What is wanted.
     pub params: TurnRevertParams,
@@ -186,14 +186,14 @@ pub struct RevertedFile {
 pub enum TurnJobDone {
     /// The files were looked at before a command.
     MayRun {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// The command.
         held: HeldCommand,
     },
     /// A turn is over and changed something.
     Ended {
-        /// Session.
+        /// Id of the session.
         session_id: String,
         /// What it changed.
         told: TurnTold,
@@ -209,9 +209,9 @@ pub enum TurnJobDone {
     },
     /// How the files of a turn stand.
     Told {
-        /// Session.
+        /// Id of the session.
         session_id: String,
-        /// They.
+        /// Files of the turn, and how each stands.
         told: TurnTold,
     },
 }

@@ -6,6 +6,7 @@
 
 pub(crate) mod acp;
 pub(crate) mod breadboard;
+pub(crate) mod command;
 pub(crate) mod desktop;
 mod in_words;
 mod limits;

@@ -12,7 +12,7 @@ pub struct Patch<'a> {
     pub id: &'a str,
     /// The file that it changes.
     pub file_path: &'a str,
-    /// Why.
+    /// Why the change is proposed.
     pub rationale: &'a str,
     /// As a unified diff.
     pub diff: &'a str,
@@ -25,7 +25,7 @@ pub enum Answered<'a> {
     Settled {
         /// Our id of it.
         request_id: &'a str,
-        /// How.
+        /// How it stands now.
         status: PermissionStatus,
         /// By whom.
         by: Option<&'a str>,

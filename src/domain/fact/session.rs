@@ -76,7 +76,7 @@ pub enum RestoredWhat {
     Files,
     /// What was said.
     Conversation,
-    /// Both.
+    /// The files and what was said.
     Both,
 }
 

@@ -74,7 +74,7 @@ pub enum Voice {
 /// Words of the assistant.
 #[derive(Debug, PartialEq)]
 pub struct Text<'a> {
-    /// Whose.
+    /// Whether they are an answer or reasoning.
     pub voice: Voice,
     /// Which text they belong to.
     pub of: TextOf<'a>,

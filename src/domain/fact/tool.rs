@@ -43,9 +43,9 @@ pub enum ToolStep<'a> {
     Began,
     /// It printed this.
     Printed {
-        /// Where.
+        /// Stream that it was printed to.
         stream: PrintStream,
-        /// What.
+        /// Text that was printed.
         text: String,
     },
     /// Its execution ended, with its exit code where there is one.

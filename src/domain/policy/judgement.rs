@@ -56,7 +56,7 @@ pub(crate) enum ShellKind {
 /// What is in the way of doing something without a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Hindrance {
-    /// Nothing.
+    /// Nothing is in the way.
     None,
     /// A mode does not cover it; a pattern of the user's may.
     Unclear(String),

@@ -3,7 +3,6 @@
 //!
 //! Owns the verdicts only. Never looks at a disk or an environment: names and texts are parameters.
 
-pub(crate) mod command;
 pub(crate) mod command_class;
 pub(crate) mod confinement;
 pub(crate) mod engine_prompt;

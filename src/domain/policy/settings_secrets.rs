@@ -162,7 +162,7 @@ impl SecretValues {
 /// What the names above a value say of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Context {
-    /// Nothing.
+    /// They say nothing of it.
     Anywhere,
     /// In an environment or among headers.
     Given,

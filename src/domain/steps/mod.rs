@@ -90,7 +90,7 @@ pub enum EffectAsked {
     Command {
         /// The command line.
         command: String,
-        /// Where.
+        /// Directory that it runs in.
         cwd: String,
         /// Hash of the command line as it is: the journal has it without secrets.
         hash: String,

@@ -37,7 +37,7 @@ pub(crate) enum PlannedChange {
 pub(crate) enum FilePlan {
     /// Something is to be done.
     Change {
-        /// What.
+        /// What is done to the file.
         change: PlannedChange,
         /// Hunks that are left alone because they are kept.
         kept: usize,

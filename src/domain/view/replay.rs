@@ -26,7 +26,7 @@ pub(super) struct Replay {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum ReplayPhase {
-    /// No.
+    /// It is not a replay.
     #[default]
     Live,
     /// Yes, and nothing of it was here before: it is shown.

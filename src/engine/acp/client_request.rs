@@ -1,4 +1,4 @@
-//! The requests of an agent that its client serves: which there are, and which are under way.
+//! The requests of an agent that its client serves, while they are under way.
 //!
 //! Owns their numbers and their bound. Never does one.
 
@@ -7,42 +7,6 @@ use std::collections::BTreeMap;
 use super::client_side::CreateTerminal;
 use crate::domain::dialect::acp::decode::RpcId;
 use crate::domain::payload::Payload;
-
-/// A method that a client may serve.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ClientMethod {
-    Read,
-    Write,
-    Create,
-    Output,
-    Wait,
-    Kill,
-    Release,
-}
-
-impl ClientMethod {
-    pub(super) fn named(method: &str) -> Option<Self> {
-        match method {
-            "fs/read_text_file" => Some(Self::Read),
-            "fs/write_text_file" => Some(Self::Write),
-            "terminal/create" => Some(Self::Create),
-            "terminal/output" => Some(Self::Output),
-            "terminal/wait_for_exit" => Some(Self::Wait),
-            "terminal/kill" => Some(Self::Kill),
-            "terminal/release" => Some(Self::Release),
-            _ => None,
-        }
-    }
-
-    pub(super) fn is_of_files(self) -> bool {
-        matches!(self, Self::Read | Self::Write)
-    }
-
-    /// Whether it may begin in a turn only. A terminal outlives its turn, and may be looked at and ended at any time.
-    pub(super) fn needs_a_turn(self) -> bool {
-        self.is_of_files() || self == Self::Create
-    }
-}
 
 /// What is done once the user allows it.
 #[derive(Debug)]

@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::agent::Agent;
 use super::ask::{ELICITATION, PERMISSION};
-use super::client_request::ClientMethod;
 use super::framing::Line;
 use super::own_request::OwnRequest;
 use super::session::{Session, SessionReplay, State};
@@ -15,6 +14,7 @@ use super::session_table::SessionOwner;
 use super::turn::Turn;
 use super::unplaced::UnplacedPiece;
 use crate::app::ports::EngineReport;
+use crate::domain::dialect::acp::client_method::ClientMethod;
 use crate::domain::dialect::acp::decode::{
     AcpError, AcpLine, CANCEL, RpcId, UPDATE, method_event, read_line, session_of, unreadable_event,
     update_event,

@@ -8,7 +8,6 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::agent::Agent;
-use super::client_request::ClientMethod;
 use super::outgoing::Effect;
 use super::own_request::OwnRequest;
 use super::process::ExitNote;
@@ -18,6 +17,7 @@ use super::session::{Claim, Session};
 use crate::app::inbox::Reply;
 use crate::app::ports::{AgentReport, EngineReport};
 use crate::domain::coded_error::{CodedError, ErrorCode};
+use crate::domain::dialect::acp::client_method::ClientMethod;
 use crate::domain::dialect::acp::decode::{AcpError, RpcId};
 use crate::domain::dialect::acp::encode::{self, ClientCapabilities, PROTOCOL_VERSION};
 use crate::domain::dialect::acp::results::{InitializeResult, read};

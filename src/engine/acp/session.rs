@@ -98,7 +98,7 @@ pub(super) enum How {
     Resume,
     /// `session/load`. The replay is told where the journal has nothing of it.
     Load {
-        /// Whether.
+        /// Whether the replay is told to the loop.
         tell: bool,
     },
 }

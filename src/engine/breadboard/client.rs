@@ -1,11 +1,10 @@
 //! The way to the engine: HTTP/1.1 requests with a bounded answer, and streams.
 //!
-//! Owns the HTTP client, built at the first request, the token and all timeouts. Never follows a redirect, never sends the
-//! token where it could be read on the way, never reads a body without a bound. Asks only what it is told: nothing is
-//! asked twice.
+//! Owns all timeouts and bounds; address, token and HTTP client are [`HttpPeer`]'s. Never reads a body without a bound. Asks only
+//! what it is told: nothing is asked twice.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
@@ -14,13 +13,11 @@ use reqwest::multipart::Form;
 use reqwest::{Method, RequestBuilder, Response};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::sync::{Notify, OnceCell};
-use url::Url;
 
 use super::engine_error::{Denied, EngineError};
 use crate::app::ports::Secret;
 use crate::domain::dialect::breadboard;
-use crate::http::{self, BaseUrl, retry_after};
+use crate::http::{BaseUrl, HttpPeer, NoRequest, retry_after};
 
 /// How long we wait for an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,12 +53,6 @@ pub(crate) const LARGEST_ANSWER: usize = 8 << 20;
 /// Most bytes that are read of a refusal, which is a sentence.
 const LARGEST_REFUSAL: usize = 64 << 10;
 
-/// The engine closes a connection that was idle for about 5 s, so one that is older than this is not used again.
-const IDLE: Duration = Duration::from_millis(2_500);
-
-/// A dead peer on another machine is noticed by the system after this and three more tries.
-const KEEPALIVE: Duration = Duration::from_secs(30);
-
 /// Where a stream begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum From {
@@ -78,20 +69,8 @@ pub enum From {
 /// The way to one engine. Cheap to clone; nothing is built or opened before the first request.
 #[derive(Clone)]
 pub struct Client {
-    inner: Arc<ClientParts>,
-}
-
-struct ClientParts {
-    base_url: BaseUrl,
+    peer: Arc<HttpPeer>,
     timeouts: EngineTimeouts,
-    /// Certificates of authorities beside the system's, in PEM.
-    ca_file: Option<PathBuf>,
-    token: RwLock<Option<Secret>>,
-    http: OnceCell<reqwest::Client>,
-    /// A request did not reach the engine, or its token was not taken.
-    trouble: Notify,
-    /// Another token came.
-    new_token: Notify,
 }
 
 impl Client {
@@ -102,40 +81,28 @@ impl Client {
         ca_file: Option<PathBuf>,
         timeouts: EngineTimeouts,
     ) -> Self {
-        let token = RwLock::new(token);
-        Self {
-            inner: Arc::new(ClientParts {
-                base_url,
-                timeouts,
-                ca_file,
-                token,
-                http: OnceCell::new(),
-                trouble: Notify::new(),
-                new_token: Notify::new(),
-            }),
-        }
+        let token = token.map(|Secret(token)| token);
+        Self { peer: HttpPeer::new(base_url, token, ca_file, timeouts.connect), timeouts }
     }
 
     /// Where the engine is.
     pub fn base_url(&self) -> &BaseUrl {
-        &self.inner.base_url
+        self.peer.base_url()
     }
 
     /// Takes another token, or forgets the one there is; requests from now on use it.
     pub fn set_token(&self, token: Option<Secret>) {
-        *self.inner.token.write().unwrap_or_else(PoisonError::into_inner) = token;
-        self.inner.new_token.notify_one();
-        self.inner.trouble.notify_one();
+        self.peer.set_token(token.map(|Secret(token)| token));
     }
 
     /// Waits until a request could not reach the engine, or another token came: time to ask how it is.
     pub async fn trouble(&self) {
-        self.inner.trouble.notified().await;
+        self.peer.trouble().await;
     }
 
     /// Waits until another token comes.
     pub async fn new_token(&self) {
-        self.inner.new_token.notified().await;
+        self.peer.new_token().await;
     }
 
     /// Tells whoever watches the engine what a request met.
@@ -147,7 +114,7 @@ impl Client {
                 | EngineError::Unauthorized(_)
                 | EngineError::Busy { .. }
         ) {
-            self.inner.trouble.notify_one();
+            self.peer.met_trouble();
         }
         trouble
     }
@@ -175,7 +142,7 @@ impl Client {
                 Err(_) => (&[("from_id", id)], None),
             },
         };
-        let mut request = self.request(Method::GET, self.url(&path, query)?).await?;
+        let mut request = self.request(Method::GET, &path, query).await?;
         if let Some(last) = last {
             request = request.header("last-event-id", last);
         }
@@ -199,17 +166,17 @@ impl Client {
         path: &[&str],
         query: &[(&str, &str)],
     ) -> Result<T, EngineError> {
-        let request = self.request(Method::GET, self.url(path, query)?).await?;
-        decoded(&self.whole(request, self.inner.timeouts.answer).await?)
+        let request = self.request(Method::GET, path, query).await?;
+        decoded(&self.whole(request, self.timeouts.answer).await?)
     }
 
     /// A `POST` of JSON with a JSON answer.
     pub async fn post<T: DeserializeOwned>(&self, path: &[&str], body: &Value) -> Result<T, EngineError> {
-        let request = self.request(Method::POST, self.url(path, &[])?).await?;
+        let request = self.request(Method::POST, path, &[]).await?;
         // A JSON value always serialises.
         let text = serde_json::to_vec(body).unwrap_or_default();
         let request = request.header(CONTENT_TYPE, "application/json").body(text);
-        decoded(&self.whole(request, self.inner.timeouts.answer).await?)
+        decoded(&self.whole(request, self.timeouts.answer).await?)
     }
 
     /// A `POST` of a form, which may take `within`.
@@ -219,44 +186,41 @@ impl Client {
         form: Form,
         within: Duration,
     ) -> Result<T, EngineError> {
-        let request = self.request(Method::POST, self.url(path, &[])?).await?;
+        let request = self.request(Method::POST, path, &[]).await?;
         decoded(&self.whole(request.multipart(form), within).await?)
     }
 
     /// A `DELETE`, which may take `within`.
     pub async fn delete(&self, path: &[&str], within: Duration) -> Result<(), EngineError> {
-        let request = self.request(Method::DELETE, self.url(path, &[])?).await?;
+        let request = self.request(Method::DELETE, path, &[]).await?;
         self.whole(request, within).await.map(drop)
     }
 
     /// How long what is waited for.
     pub fn patience(&self) -> &EngineTimeouts {
-        &self.inner.timeouts
+        &self.timeouts
     }
 
     /// A `GET` whose body comes piece by piece, each within `EngineTimeouts::stall`.
     pub async fn download(&self, path: &[&str], query: &[(&str, &str)]) -> Result<EventStream, EngineError> {
-        let request = self.request(Method::GET, self.url(path, query)?).await?;
+        let request = self.request(Method::GET, path, query).await?;
         let response = self.head(request).await?;
-        Ok(EventStream { response, stall: Some(self.inner.timeouts.stall) })
+        Ok(EventStream { response, stall: Some(self.timeouts.stall) })
     }
 
-    fn url(&self, path: &[&str], query: &[(&str, &str)]) -> Result<Url, EngineError> {
-        let none = || EngineError::Gone { detail: "it has no such id".to_owned() };
-        self.inner.base_url.at(path, query).ok_or_else(none)
-    }
-
-    async fn request(&self, method: Method, url: Url) -> Result<RequestBuilder, EngineError> {
-        let token = self.inner.token.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(Secret(token)) = token else { return Ok(self.http().await?.request(method, url)) };
-        if self.inner.base_url.is_readable_on_the_way() {
-            return Err(EngineError::Unauthorized(Denied::Exposed));
-        }
-        // A token that no header can hold is none that an engine could take.
-        let mut value = HeaderValue::try_from(format!("Bearer {token}"))
-            .map_err(|_| EngineError::Unauthorized(Denied::Refused))?;
-        value.set_sensitive(true);
-        Ok(self.http().await?.request(method, url).header(AUTHORIZATION, value))
+    async fn request(
+        &self,
+        method: Method,
+        path: &[&str],
+        query: &[(&str, &str)],
+    ) -> Result<RequestBuilder, EngineError> {
+        let made = self.peer.request(method, path, query).await;
+        made.map(|(request, _)| request).map_err(|none| match none {
+            NoRequest::NoPath => EngineError::Gone { detail: "it has no such id".to_owned() },
+            NoRequest::Exposed => EngineError::Unauthorized(Denied::Exposed),
+            NoRequest::BadToken => EngineError::Unauthorized(Denied::Refused),
+            NoRequest::NoClient(why) => EngineError::Unreachable { why, sent: false },
+        })
     }
 
     /// Sends, and reads the head of the answer; a refusal is read to its end.
@@ -264,7 +228,7 @@ impl Client {
         let (client, request) = request.build_split();
         let request = request.map_err(|error| EngineError::of_transport(&error))?;
         let with_token = request.headers().contains_key(AUTHORIZATION);
-        let within = self.inner.timeouts.answer;
+        let within = self.timeouts.answer;
         let late = |_| self.met(EngineError::TimedOut { sent: true });
         let response = tokio::time::timeout(within, client.execute(request))
             .await
@@ -298,30 +262,6 @@ impl Client {
         };
         let outcome = tokio::time::timeout(within, exchange).await;
         outcome.unwrap_or(Err(EngineError::TimedOut { sent: true })).map_err(|trouble| self.met(trouble))
-    }
-
-    /// The HTTP client. Building it may read certificates, so it is not done on a thread that others wait for.
-    async fn http(&self) -> Result<&reqwest::Client, EngineError> {
-        let build = || async {
-            let inner = Arc::clone(&self.inner);
-            let failed = "the client for it could not be built".to_owned();
-            tokio::task::spawn_blocking(move || inner.build())
-                .await
-                .unwrap_or(Err(failed))
-                .map_err(|why| EngineError::Unreachable { why, sent: false })
-        };
-        self.inner.http.get_or_try_init(build).await
-    }
-}
-
-impl ClientParts {
-    fn build(&self) -> Result<reqwest::Client, String> {
-        let builder = http::builder(self.base_url.route())
-            .tcp_nodelay(true)
-            .tcp_keepalive(KEEPALIVE)
-            .connect_timeout(self.timeouts.connect)
-            .pool_idle_timeout(IDLE);
-        http::trusting(builder, &self.base_url, self.ca_file.as_deref())
     }
 }
 

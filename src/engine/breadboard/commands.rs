@@ -12,7 +12,7 @@ use super::engine_error::EngineError;
 use crate::app::ports::Ruling;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::breadboard::http::{Command, CommandReply};
-use crate::domain::policy::command::{CommandNeed, need_of};
+use crate::domain::dialect::command::{CommandNeed, need_of};
 use crate::protocol::request::CommandResult;
 
 /// Bytes of an argument that is said with its command.

@@ -88,9 +88,7 @@ impl Setup {
                  instance http://127.0.0.1:9099.",
             )
         })?;
-        let elsewhere = token_place
-            .and_then(|url| BaseUrl::parse(url).ok())
-            .is_some_and(|other| other.origin() != base_url.origin());
+        let elsewhere = base_url.is_elsewhere_than(token_place);
         Ok(Self {
             base_url,
             config_path: setting.config_path.clone().filter(|path| !path.trim().is_empty()),

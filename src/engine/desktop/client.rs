@@ -1,17 +1,15 @@
 //! The way to a desktop host: JSON over HTTP with a bounded answer, and the socket of a session.
 //!
-//! Owns the HTTP client, built at the first request, the token and all timeouts. The socket is the upgrade of a request of that same
-//! client, so that TLS, proxies, authorities and the token are those of every other request. Never follows a redirect, never sends
-//! the token where it could be read on the way, never asks twice.
+//! Owns all timeouts and bounds; address, token and HTTP client are [`HttpPeer`]'s. The socket is the upgrade of a request of that
+//! same client, so that TLS, proxies, authorities and the token are those of every other request. Never asks twice.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderValue, UPGRADE};
+use reqwest::header::{CONNECTION, CONTENT_TYPE, HeaderMap, HeaderValue, UPGRADE};
 use reqwest::{Method, RequestBuilder, StatusCode, Upgraded};
 use serde_json::Value;
-use tokio::sync::{Notify, OnceCell};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
@@ -19,7 +17,7 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
 use super::trouble::HostTrouble;
 use crate::app::ports::Secret;
-use crate::http::{self, BaseUrl};
+use crate::http::{self, BaseUrl, HttpPeer, NoRequest};
 
 /// The socket of a session.
 pub(super) type HostSocket = WebSocketStream<Upgraded>;
@@ -29,12 +27,6 @@ const CONNECT: Duration = Duration::from_secs(5);
 
 /// For a whole answer.
 const ANSWER: Duration = Duration::from_secs(20);
-
-/// A host may close a connection that was idle for a few seconds, so an older one is not used again.
-const IDLE: Duration = Duration::from_millis(2_500);
-
-/// A dead peer on another machine is noticed by the system after this and three more tries.
-const KEEPALIVE: Duration = Duration::from_secs(30);
 
 /// Most bytes of an answer: a list of ten thousand sessions has a few MiB.
 const LARGEST_ANSWER: usize = 8 << 20;
@@ -48,55 +40,33 @@ const LARGEST_MESSAGE: usize = 16 << 20;
 /// The way to one host. Cheap to clone; nothing is built or opened before the first request.
 #[derive(Clone)]
 pub(super) struct HostClient {
-    inner: Arc<HostClientParts>,
-}
-
-struct HostClientParts {
-    base_url: BaseUrl,
-    ca_file: Option<PathBuf>,
-    token: RwLock<Option<Secret>>,
-    http: OnceCell<reqwest::Client>,
-    /// A request did not reach the host, or its token was not taken.
-    trouble: Notify,
-    /// Another token came.
-    new_token: Notify,
+    peer: Arc<HttpPeer>,
 }
 
 impl HostClient {
     /// A way to `base_url`. `token` belongs to it alone.
     pub(super) fn new(base_url: BaseUrl, token: Option<Secret>, ca_file: Option<PathBuf>) -> Self {
-        Self {
-            inner: Arc::new(HostClientParts {
-                base_url,
-                ca_file,
-                token: RwLock::new(token),
-                http: OnceCell::new(),
-                trouble: Notify::new(),
-                new_token: Notify::new(),
-            }),
-        }
+        Self { peer: HttpPeer::new(base_url, token.map(|Secret(token)| token), ca_file, CONNECT) }
     }
 
     /// `scheme://host[:port]`, for sentences.
     pub(super) fn origin(&self) -> &str {
-        self.inner.base_url.origin()
+        self.peer.base_url().origin()
     }
 
     /// Takes another token, or forgets the one there is; requests from now on use it.
     pub(super) fn set_token(&self, token: Option<Secret>) {
-        *self.inner.token.write().unwrap_or_else(PoisonError::into_inner) = token;
-        self.inner.new_token.notify_one();
-        self.inner.trouble.notify_one();
+        self.peer.set_token(token.map(|Secret(token)| token));
     }
 
     /// Waits until a request could not reach the host, or another token came.
     pub(super) async fn trouble(&self) {
-        self.inner.trouble.notified().await;
+        self.peer.trouble().await;
     }
 
     /// Waits until another token comes.
     pub(super) async fn new_token(&self) {
-        self.inner.new_token.notified().await;
+        self.peer.new_token().await;
     }
 
     /// A `GET`.
@@ -187,7 +157,7 @@ impl HostClient {
     /// Tells whoever watches the host what a request met.
     fn met(&self, trouble: HostTrouble) -> HostTrouble {
         if trouble.is_of_the_host() {
-            self.inner.trouble.notify_one();
+            self.peer.met_trouble();
         }
         trouble
     }
@@ -199,41 +169,11 @@ impl HostClient {
         path: &[&str],
         query: &[(&str, &str)],
     ) -> Result<(RequestBuilder, bool), HostTrouble> {
-        let none = || HostTrouble::Gone("there is no such id".to_owned());
-        let url = self.inner.base_url.at(path, query).ok_or_else(none)?;
-        let token = self.inner.token.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(Secret(token)) = token else { return Ok((self.http().await?.request(method, url), false)) };
-        if self.inner.base_url.is_readable_on_the_way() {
-            return Err(HostTrouble::Exposed);
-        }
-        // A token that no header can hold is none that a host could take.
-        let mut value = HeaderValue::try_from(format!("Bearer {token}"))
-            .map_err(|_| HostTrouble::Unauthorized { had_token: true })?;
-        value.set_sensitive(true);
-        Ok((self.http().await?.request(method, url).header(AUTHORIZATION, value), true))
-    }
-
-    /// The HTTP client. Building it may read certificates, so it is not done on a thread that others wait for.
-    async fn http(&self) -> Result<&reqwest::Client, HostTrouble> {
-        let build = || async {
-            let inner = Arc::clone(&self.inner);
-            let failed = "the client for it could not be built".to_owned();
-            tokio::task::spawn_blocking(move || inner.build())
-                .await
-                .unwrap_or(Err(failed))
-                .map_err(HostTrouble::Unreachable)
-        };
-        self.inner.http.get_or_try_init(build).await
-    }
-}
-
-impl HostClientParts {
-    fn build(&self) -> Result<reqwest::Client, String> {
-        let builder = http::builder(self.base_url.route())
-            .tcp_nodelay(true)
-            .tcp_keepalive(KEEPALIVE)
-            .connect_timeout(CONNECT)
-            .pool_idle_timeout(IDLE);
-        http::trusting(builder, &self.base_url, self.ca_file.as_deref())
+        self.peer.request(method, path, query).await.map_err(|none| match none {
+            NoRequest::NoPath => HostTrouble::Gone("there is no such id".to_owned()),
+            NoRequest::Exposed => HostTrouble::Exposed,
+            NoRequest::BadToken => HostTrouble::Unauthorized { had_token: true },
+            NoRequest::NoClient(why) => HostTrouble::Unreachable(why),
+        })
     }
 }

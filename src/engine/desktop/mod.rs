@@ -81,9 +81,7 @@ impl DesktopSetup {
                  http://127.0.0.1:3199.",
             )
         })?;
-        let elsewhere = token_place
-            .and_then(|url| BaseUrl::parse(url).ok())
-            .is_some_and(|other| other.origin() != base_url.origin());
+        let elsewhere = base_url.is_elsewhere_than(token_place);
         Ok(Self {
             base_url,
             ca_file: setting.ca_file.as_ref().filter(|path| !path.trim().is_empty()).map(PathBuf::from),

@@ -10,7 +10,7 @@ const MOST_FILES: usize = 1_024;
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum IndexTask {
-    /// Nothing.
+    /// Nothing is to be done.
     #[default]
     Nothing,
     /// These files changed: paths relative to the folder.
@@ -34,7 +34,7 @@ impl IndexTask {
         if files.is_empty() { Self::Nothing } else { Self::Files(files) }
     }
 
-    /// Both.
+    /// What does the work of both.
     pub(super) fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Rebuild, _) | (_, Self::Rebuild) => Self::Rebuild,

@@ -58,7 +58,7 @@ pub(crate) enum Step {
         /// How often.
         times: u64,
     },
-    /// Waits.
+    /// Waits before the next step.
     Wait(Wait),
     /// Answers what is being played.
     Answer {
@@ -86,7 +86,7 @@ pub(crate) enum Step {
     Repeat {
         /// How often.
         times: u64,
-        /// What.
+        /// Steps that are repeated.
         steps: Vec<Step>,
     },
 }
@@ -117,7 +117,7 @@ pub(crate) enum Wait {
     Cancel,
     /// A file to exist.
     File(String),
-    /// Nothing.
+    /// Nothing: until the process ends.
     ForEver,
 }
 

@@ -57,7 +57,7 @@ pub enum Step {
     Repeat {
         /// How often.
         times: u64,
-        /// What.
+        /// Steps that are repeated.
         steps: Vec<Step>,
     },
     /// So many `ctree_node` events of about three kilobytes.
@@ -71,7 +71,7 @@ pub enum Step {
     },
     /// Waits until a test lets this name go (`Simulator::release`); for ever on the command line.
     Hold(String),
-    /// Waits.
+    /// Waits before the next step.
     Delay {
         /// Milliseconds.
         ms: u64,

@@ -28,7 +28,7 @@ use super::{clock, python_json, talk};
 pub(super) enum Out {
     /// Writes these bytes as a chunk of their own.
     Bytes(Bytes),
-    /// Waits.
+    /// Nothing is sent for so long.
     Pause(Duration),
     /// Breaks the connection.
     Cut,

@@ -19,7 +19,7 @@ const REMEMBERED: usize = 10_000;
 pub(super) enum ToSocket {
     /// This text.
     Text(String),
-    /// Break.
+    /// The connection is broken off.
     Cut,
 }
 

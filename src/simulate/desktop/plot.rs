@@ -52,7 +52,7 @@ pub enum PlotStep {
     Final(String),
     /// Every socket of the session breaks.
     Cut,
-    /// Waits.
+    /// Waits so many milliseconds.
     Delay(u64),
     /// Waits until a test lets this name go; for ever on the command line.
     Hold(String),
@@ -60,7 +60,7 @@ pub enum PlotStep {
     Repeat {
         /// How often.
         times: u64,
-        /// What.
+        /// Steps that are repeated.
         steps: Vec<PlotStep>,
     },
 }

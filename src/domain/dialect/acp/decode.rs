@@ -94,7 +94,7 @@ pub enum AcpLine {
     },
     /// It tells.
     Notification {
-        /// What.
+        /// Method that it names.
         method: String,
         /// With which parameters; `{ "params": … }` where they are no object.
         params: Payload,

@@ -46,7 +46,7 @@ pub enum PermissionOutcome<'a> {
 pub enum ElicitationAnswer {
     /// With what was filled in; `None` for a page.
     Accept(Option<Value>),
-    /// No.
+    /// The user declines to fill anything in.
     Decline,
     /// Nobody answered.
     Cancel,

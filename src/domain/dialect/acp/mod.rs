@@ -8,6 +8,7 @@ pub(crate) mod before;
 pub(crate) mod blocks;
 mod call;
 mod class;
+pub(crate) mod client_method;
 pub(crate) mod commands;
 mod content;
 pub(crate) mod decode;

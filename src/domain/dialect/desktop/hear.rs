@@ -137,7 +137,7 @@ pub(crate) struct AskedCommand {
     pub command_id: String,
     /// The exact line.
     pub command: String,
-    /// Where.
+    /// Directory that it is to run in.
     pub directory: String,
     /// Variables, by name.
     pub environment: Vec<(String, String)>,
