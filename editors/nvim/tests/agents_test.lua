@@ -58,9 +58,6 @@ test('D14: an agent of the settings is picked, and a session begins with it', fu
     s:idle()
     s.pick = function() end
     vim.cmd('BreadBoard sessions')
-    await('the list', function()
-      return s.asked[3]
-    end)
     table.sort(s.asked[3].shown)
     same(s.asked[3].shown, { '  who are you? (idle, second)', '* who are you? (idle, breadboard-ls)' })
   end)

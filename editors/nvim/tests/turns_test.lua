@@ -148,9 +148,6 @@ test('a session of another window is read-only and says so, until it is taken ov
     s:sees('✗ Another window works on this session; follow it here, stop it, or wait until its turn is over.')
     s.pick = function() end
     vim.cmd('BreadBoard sessions')
-    await('the list', function()
-      return s.asked[1]
-    end)
     check(s.asked[1].shown[1]:find(', in another window)', 1, true), s.asked[1].shown[1])
 
     s.pick = function(items)

@@ -168,10 +168,17 @@ function M.ensure(callback)
   end)
 end
 
---- Has the server list the sessions: an engine that keeps them has those of other clients too.
+--- Engines that keep the sessions of several clients.
+local SHARED = { breadboard = true, desktop = true }
+
+--- Has the sessions listed anew where the engine keeps them: it has those of other clients too.
 ---@param callback fun()
 function M.list(callback)
   M.ensure(function()
+    if not (store.engine and SHARED[store.engine.kind]) then
+      callback()
+      return
+    end
     client.request('bb/listSessions', nil, function(err, result)
       if err then
         refuse(err)
