@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 
+use tokio::sync::{mpsc, watch};
+
 use super::{DiskChange, DiskChanged, TextPart};
 use crate::app::inbox::Reply;
+use crate::domain::background::Background;
 use crate::domain::coded_error::CodedError;
 
 /// Something only the loop can have done, because it belongs to the editor or to the workspace.
@@ -51,6 +54,8 @@ pub enum ClientRequest {
         cwd: String,
         /// The tool call that it belongs to.
         call_id: Option<String>,
+        /// It runs in the background, which only our own runner can do. `None`: whoever wants it waits for its end.
+        background: Option<BackgroundRun>,
         /// Where the answer goes.
         reply: Reply<CommandRan>,
     },
@@ -82,6 +87,24 @@ impl ClientRequest {
             Self::RunCommand { reply, .. } => reply.is_abandoned(),
             Self::UpdateContext { reply } => reply.is_abandoned(),
         }
+    }
+}
+
+/// A command that runs while the engine that wants it does something else.
+#[derive(Debug)]
+pub struct BackgroundRun {
+    /// How long it may run.
+    pub lasts: Background,
+    /// Turns to `true` when it is to end, at any time.
+    pub stop: watch::Receiver<bool>,
+    /// What it prints, as it comes. While it is full the command waits.
+    pub printed: mpsc::Sender<Vec<u8>>,
+}
+
+impl BackgroundRun {
+    /// Whether it is to end.
+    pub fn is_stopped(&self) -> bool {
+        *self.stop.borrow() || self.stop.has_changed().is_err()
     }
 }
 

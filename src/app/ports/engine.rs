@@ -132,6 +132,13 @@ pub enum EngineCall {
         /// Session.
         session_id: String,
     },
+    /// The user stops a command that runs in the background; what is over or not known stays as it is.
+    StopCommand {
+        /// Session.
+        session_id: String,
+        /// Its call.
+        call_id: String,
+    },
     /// Forgets a session.
     Forget {
         /// Session.
@@ -216,6 +223,7 @@ impl EngineCall {
             | Self::StartTurn { .. }
             | Self::ContinueTurn { .. }
             | Self::Stop { .. }
+            | Self::StopCommand { .. }
             | Self::Forget { .. }
             | Self::ListSessions { reply: None }
             | Self::Decide { reply: None, .. } => {}

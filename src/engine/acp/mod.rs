@@ -386,7 +386,7 @@ impl Engine for AcpEngine {
                 "Agents have no files, artifacts or streams of their own; use the `breadboard` engine for it.",
             )),
             // Its turns end with the agent's process.
-            EngineCall::ContinueTurn { .. } => {}
+            EngineCall::ContinueTurn { .. } | EngineCall::StopCommand { .. } => {}
             EngineCall::StartTurn { ref session_id, .. }
             | EngineCall::Stop { ref session_id }
             | EngineCall::Decide { ref session_id, .. }
