@@ -5,11 +5,12 @@
 use serde_json::{Map, Value, json};
 
 use super::editor_asks::PendingAsk;
-use super::inbox::Reply;
-use super::ports::{CommandCall, CommandRan, FileJob};
-use super::state::App;
+use super::ports::{CommandCall, CommandRan, EngineCall, FileJob, HeldCommand};
+use super::state::{App, Session};
+use crate::domain::background::Background;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::event::{LocalKind, NormalizedEvent};
+use crate::protocol::request::{CommandParams, CommandResult};
 use crate::protocol::standing::CommandRunner;
 use crate::protocol::terminal::{TERMINAL_RUN, TerminalRunParams};
 
@@ -23,16 +24,18 @@ const REASON: usize = 300;
 impl App {
     /// As the user set it: the terminal of the client that prompted, else of the first that has one, else a process of ours; or
     /// always a process of ours.
-    pub(super) fn run_command(
-        &mut self,
-        session_id: &str,
-        (command, cwd): (String, String),
-        call_id: Option<String>,
-        reply: Reply<CommandRan>,
-    ) {
+    ///
+    /// One in the background is a process of ours in any case: of a terminal of an editor nobody hears before its end.
+    pub(super) fn run_command(&mut self, session_id: &str, held: HeldCommand) {
+        let HeldCommand { command, cwd, call_id, background, reply } = held;
         let bounds = self.settings.commands.clone();
         let terminal = self.able(session_id, |client| client.abilities.terminal_run);
-        match terminal.filter(|_| bounds.runner == CommandRunner::LocalTerminal) {
+        let in_terminal = bounds.runner == CommandRunner::LocalTerminal && background.is_none();
+        if let (Some(Background::Kept), Some(call_id)) = (background.as_ref().map(|run| run.lasts), &call_id)
+        {
+            self.keeps_command(session_id, call_id);
+        }
+        match terminal.filter(|_| in_terminal) {
             Some(client) => {
                 let params = json!(TerminalRunParams { command, args: Vec::new(), cwd });
                 self.ask_editor(client, TERMINAL_RUN, &params, PendingAsk::TerminalRan { reply });
@@ -40,9 +43,76 @@ impl App {
             None => {
                 let buffers = self.buffers_of_turn(session_id);
                 let call = call_id.map(|call_id| CommandCall { session_id: session_id.to_owned(), call_id });
-                self.files.submit(FileJob::Run { command, cwd, call, bounds, reply }, buffers);
+                self.files.submit(FileJob::Run { command, cwd, call, background, bounds, reply }, buffers);
             }
         }
+    }
+
+    /// A command goes on after its turn: until its end the session is this window's, and what comes after this process knows that
+    /// there was one.
+    fn keeps_command(&mut self, session_id: &str, call_id: &str) {
+        if let Ok(record) = self.record_mut(session_id) {
+            record.kept_commands.push(call_id.to_owned());
+        }
+    }
+
+    /// A command in the background is over.
+    pub(super) fn background_over(&mut self, session_id: &str, call_id: &str) {
+        let keeps = |session: &Session| session.record.kept_commands.iter().any(|kept| kept == call_id);
+        if self.known(session_id).is_ok_and(keeps)
+            && let Ok(record) = self.record_mut(session_id)
+        {
+            record.kept_commands.retain(|kept| kept != call_id);
+            self.flush(session_id);
+        }
+    }
+
+    /// Commands of a window that is gone are gone with it, which the chat says. Called when the lease of a session became ours.
+    pub(super) fn kept_commands_lost(&mut self, session_id: &str) {
+        let keeps = |session: &Session| !session.record.kept_commands.is_empty();
+        if !self.known(session_id).is_ok_and(keeps) || self.load(session_id).is_err() {
+            return;
+        }
+        let kept = self.record_mut(session_id).map(|record| std::mem::take(&mut record.kept_commands));
+        for call_id in kept.unwrap_or_default() {
+            let mut payload = Map::new();
+            payload.insert("callId".to_owned(), Value::from(call_id));
+            payload.insert("stream".to_owned(), Value::from("stderr"));
+            payload.insert("text".to_owned(), Value::from("It ended with the window that ran it."));
+            payload.insert("lost".to_owned(), Value::from(true));
+            let now = self.ambient.now_ms();
+            self.record_event(
+                session_id,
+                NormalizedEvent::local(LocalKind::CommandOutput, None, now, payload),
+            );
+        }
+        self.flush(session_id);
+    }
+
+    /// `bb/command` `stop_command`: the user stops a command that runs in the background.
+    pub(super) fn stop_background(&mut self, params: CommandParams) -> Result<CommandResult, CodedError> {
+        let CommandParams { session_id, args, .. } = params;
+        let call_id = args.as_ref().and_then(|args| args.get("toolCallId")).and_then(Value::as_str);
+        let Some(call_id) = call_id.map(str::to_owned) else {
+            return Err(CodedError::new(
+                ErrorCode::InvalidParams,
+                "It is not said which command is to be stopped; name the `toolCallId` of its block.",
+            ));
+        };
+        self.load(&session_id)?;
+        self.call_engine(&session_id, EngineCall::StopCommand { session_id: session_id.clone(), call_id });
+        Ok(CommandResult { session_id, status: "accepted".to_owned(), detail: None })
+    }
+
+    /// Stops what goes on after its turn in a session. Whether there was any.
+    pub(super) fn stop_kept_commands(&mut self, session_id: &str) -> bool {
+        let kept = self.known(session_id).map(|session| session.record.kept_commands.clone());
+        let kept = kept.unwrap_or_default();
+        for call_id in &kept {
+            let (session_id, call_id) = (session_id.to_owned(), call_id.clone());
+            self.call_engine(&session_id.clone(), EngineCall::StopCommand { session_id, call_id });
+        }
+        !kept.is_empty()
     }
 
     /// A command printed something and goes on.

@@ -100,8 +100,22 @@ impl App {
         });
         let called = wanted.served.clone().map(McpWanted::Prompt);
         let wants: Vec<McpWanted> = named.chain(called).collect();
-        let mcp = self.mcp.as_ref().filter(|_| !wants.is_empty() && self.trusts(by))?;
-        Some(mcp.fetch(session_id, wants))
+        let mcp = self.mcp.as_ref().filter(|_| !wants.is_empty())?;
+        if self.trusts(by) {
+            return Some(mcp.fetch(session_id, wants));
+        }
+        let why = |wanted: McpWanted| {
+            let sentence = match &wanted {
+                McpWanted::Resource { server, uri } => format!(
+                    "`@{server}:{uri}` was not read, since no tool server runs in a workspace that is not trusted."
+                ),
+                McpWanted::Prompt(_) => "No tool server runs in a workspace that is not trusted.".to_owned(),
+            };
+            (wanted, Err(sentence))
+        };
+        let (reply, answer) = Reply::new();
+        reply.answer(wants.into_iter().map(why).collect());
+        Some(answer)
     }
 
     /// The client that prompts, and whether it answers for what is in front of its user.

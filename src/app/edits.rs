@@ -133,12 +133,12 @@ impl App {
                 change.turn = Some(session_id.to_owned());
                 self.files.submit(FileJob::Change { change, reply }, buffers);
             }
-            ClientRequest::RunCommand { command, cwd, call_id, reply } => {
+            ClientRequest::RunCommand { command, cwd, call_id, background, reply } => {
                 if let Err(error) = self.still_allowed(session_id, None) {
                     return reply.refuse(error);
                 }
                 // What it may change is looked at first; the answer was given, and trust, before.
-                self.hold_command(session_id, HeldCommand { command, cwd, call_id, reply });
+                self.hold_command(session_id, HeldCommand { command, cwd, call_id, background, reply });
             }
             ClientRequest::ReadText { path, line, limit, reply } => {
                 if let Some(error) = self.kept_by_lists(&path, FileUse::Read) {

@@ -65,7 +65,9 @@ impl App {
         }
         self.state_changed |= self.leases.elsewhere.remove(session_id);
         self.leases.ours.insert(session_id.to_owned());
-        self.renew(session_id)
+        self.renew(session_id)?;
+        self.kept_commands_lost(session_id);
+        Ok(())
     }
 
     /// A session that is not known here may be one that another window made just now.
@@ -171,6 +173,7 @@ impl App {
                 && matches!(live.link, LinkState::Detached | LinkState::Over)
         };
         !session.record.turn.is_worked_on()
+            && session.record.kept_commands.is_empty()
             && session.live.as_deref().is_none_or(rests)
             && !self.clients.is_selected(session_id)
             && !self.backlog.commits.iter().any(|commit| commit.session_id == session_id)

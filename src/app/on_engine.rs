@@ -36,6 +36,9 @@ impl App {
                 self.edit_made(&session_id, &request_id, &made);
             }
             EngineReport::Wants { session_id, want } => self.wanted(&session_id, want),
+            EngineReport::BackgroundOver { session_id, call_id } => {
+                self.background_over(&session_id, &call_id);
+            }
             EngineReport::Connectivity(reach) => self.reached(reach),
             EngineReport::SessionMade { wish, outcome, reply } => self.session_made(wish, outcome, reply),
             EngineReport::SessionsListed { outcome, reply } => self.sessions_listed(outcome, reply),

@@ -144,7 +144,9 @@ impl App {
                 let turn =
                     self.known(session_id).map(|session| session.record.turn.clone()).unwrap_or_default();
                 let asks = self.live_mut(session_id).is_some_and(|live| !live.asks.is_empty());
-                let idle = turn.is_paused() || (!turn.is_open() && !asks);
+                let keeps =
+                    self.known(session_id).is_ok_and(|session| !session.record.kept_commands.is_empty());
+                let idle = !keeps && (turn.is_paused() || (!turn.is_open() && !asks));
                 if idle && let Some(live) = self.live_mut(session_id) {
                     // Only its stream is open.
                     live.link = LinkState::Detached;

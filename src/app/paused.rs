@@ -159,7 +159,8 @@ mod tests {
     use super::*;
 
     fn command(line: &str) -> EffectAsked {
-        EffectAsked::Command { command: line.to_owned(), cwd: ".".to_owned(), hash: String::new() }
+        let command = line.to_owned();
+        EffectAsked::Command { command, cwd: ".".to_owned(), hash: String::new(), background: None }
     }
 
     #[test]

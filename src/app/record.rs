@@ -65,6 +65,9 @@ pub(super) struct Record {
     /// The mode of its turns, where our own agent is in it.
     #[serde(default)]
     pub mode: AgentMode,
+    /// Calls whose commands go on after their turn, in the window that has the session.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept_commands: Vec<String>,
 }
 
 /// A rule that an engine or an agent keeps, as far as it was told here.
@@ -194,6 +197,7 @@ impl Record {
             held: None,
             left: None,
             notes: Vec::new(),
+            kept_commands: Vec::new(),
             damage: None,
             chat: None,
             mode: AgentMode::default(),

@@ -107,7 +107,9 @@ impl App {
     fn limit(&self, session_id: &str, subject: &Subject, root: &AskRoot, told: &mut PolicyVerdict) {
         let unsaved =
             matches!(subject.action, Action::Command { .. }) && !self.unsaved.of(session_id).is_empty();
-        let why = if !self.turn_trusted(session_id) {
+        let why = if subject.kept {
+            "it goes on running after the turn"
+        } else if !self.turn_trusted(session_id) {
             "this workspace is not trusted"
         } else if !matches!(root, AskRoot::Folder(_)) {
             "the engine works where this server cannot look"

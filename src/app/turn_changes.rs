@@ -76,7 +76,7 @@ impl App {
 
     /// The files were looked at. The turn, or its trust, may be gone meanwhile.
     fn command_may_run(&mut self, session_id: &str, held: HeldCommand) {
-        let HeldCommand { command, cwd, call_id, reply } = held;
+        let HeldCommand { command, cwd, call_id, background, reply } = held;
         if !self.turn_is_open(session_id) || reply.is_abandoned() {
             return reply.refuse(CodedError::new(
                 ErrorCode::Cancelled,
@@ -86,7 +86,7 @@ impl App {
         if !self.turn_trusted(session_id) {
             return reply.refuse(untrusted());
         }
-        self.run_command(session_id, (command, cwd), call_id, reply);
+        self.run_command(session_id, HeldCommand { command, cwd, call_id, background, reply });
     }
 
     /// An edit of a turn goes to an editor.

@@ -6,6 +6,7 @@
 mod again;
 mod answers;
 mod changes;
+mod found_servers;
 mod hunk_editor;
 mod hunk_review;
 mod hunks;
@@ -210,6 +211,10 @@ fn open(
         // Nothing was asked in it, and nobody shall find it.
         let _ = client.request("bb/deleteSession", made, ANSWER);
         return Err(error);
+    }
+    let uses_tools = hello.engine.kind == EngineKind::Embedded && hello.engine.model.is_some();
+    if trusted && uses_tools && !args.json {
+        found_servers::ask_about(client, session_id, keyboard)?;
     }
     let dialect = hello.engine.kind.dialect();
     let waiting = Vec::new();

@@ -357,7 +357,8 @@ pub enum LocalKind {
     /// until the end, and `skipped` counts the bytes left out before it.
     Terminal,
     /// A command that we run for our own engine printed more: `{ callId, text, stream }`, where `text` is whole lines and `stream` is
-    /// `stdout` or `stderr`. The result of its call has all of it, or as much as is kept.
+    /// `stdout` or `stderr`. The result of its call has all of it, or as much as is kept. With `lost: true` its process is gone with
+    /// the one that ran it, `text` says so, and no result comes.
     CommandOutput,
     /// What a turn changed in the files, whoever wrote it, or what was taken back, or marked: `{ promptSeq?, ofRevert?, files,
     /// uncovered?, text }`, as a `changes` block has it. Without a `promptSeq` these are the changes of a revert, which is named by

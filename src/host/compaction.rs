@@ -5,6 +5,7 @@
 
 use super::models::{Conversation, Delta, Image, ModelError, ReplyUsage};
 use super::request::ModelInUse;
+use super::tools;
 use super::turn_output::{SentenceLevel, TurnOutput};
 use crate::domain::steps::TurnStep;
 
@@ -24,6 +25,9 @@ const QUESTION: &str = "The conversation is close to what you can read at once, 
     everything before this message is gone for you then. Call no tool. Write down, briefly and completely: what the user wants, word by \
     word where wording matters; what was decided and why; which files were read or changed and what matters in them, with paths, names \
     and line numbers; which commands were run and what came of them; what is done; what comes next. Write only the summary.";
+
+/// What stands before the plan in a summary.
+const PLAN: &str = "The plan that the user sees, as it stood:\n";
 
 /// How full a conversation is.
 #[derive(Debug, Clone, Copy, Default)]
@@ -92,7 +96,7 @@ pub(crate) async fn compact(
     asked.shorten_results(SHORT, bytes);
     asked.user(QUESTION);
     let summary = match summary(voice, model, &asked).await {
-        Ok(summary) => summary,
+        Ok(summary) => with_plan(summary, conversation),
         Err(error) => {
             conversation.shorten_results(SHORT, bytes / 2);
             fill.forget();
@@ -116,6 +120,16 @@ pub(crate) async fn compact(
         model.target.name
     );
     voice.notice(SentenceLevel::Info, text).await;
+}
+
+/// A summary with the plan that stood before it, word by word: what the user sees of it goes on to count.
+fn with_plan(summary: String, conversation: &Conversation) -> String {
+    let called = conversation.last_call(tools::PLAN).and_then(|call| tools::plan_in_words(&call.arguments));
+    let before = || Some(conversation.last_words_behind(PLAN)?.to_owned());
+    match called.or_else(before) {
+        Some(plan) => format!("{summary}\n\n{PLAN}{plan}"),
+        None => summary,
+    }
 }
 
 async fn summary(

@@ -9,7 +9,8 @@ use tokio::sync::watch;
 use url::Url;
 
 use super::ports::{
-    Answer, FileOperation, PortError, PortFuture, Ran, Root, SentenceLevel, TurnPort, WorkspaceView, Written,
+    Answer, BackgroundNews, BackgroundStart, BackgroundState, FileOperation, NewsWait, PortError, PortFuture,
+    Ran, Root, SentenceLevel, TurnPort, WorkspaceView, Written,
 };
 use crate::domain::approval::MadeEdit;
 use crate::domain::dialect::desktop::message::{ServerMessage, SessionState};
@@ -223,6 +224,25 @@ impl TurnPort for FakePort {
     ) -> PortFuture<'_, Result<Ran, PortError>> {
         self.commands.lock().unwrap().push((command, cwd));
         Box::pin(async { Ok(Ran { exit_code: 3, stdout: "out".to_owned(), stderr: "err".to_owned() }) })
+    }
+
+    fn start_command(&self, start: BackgroundStart) -> PortFuture<'_, Result<BackgroundNews, PortError>> {
+        self.commands.lock().unwrap().push((start.command, start.cwd));
+        Box::pin(async {
+            Ok(BackgroundNews { printed: "out".to_owned(), skipped: 0, state: BackgroundState::Running })
+        })
+    }
+
+    fn command_news(&self, _id: &str, _wait: NewsWait) -> PortFuture<'_, Option<BackgroundNews>> {
+        Box::pin(async { None })
+    }
+
+    fn stop_command(&self, _id: &str) -> PortFuture<'_, Option<BackgroundNews>> {
+        Box::pin(async { None })
+    }
+
+    fn end_commands(&self) -> PortFuture<'_, ()> {
+        Box::pin(async {})
     }
 
     fn context_update(&self) -> PortFuture<'_, String> {

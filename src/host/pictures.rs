@@ -10,6 +10,23 @@ use super::models::Image;
 /// Bytes of an image: the smallest bound of the providers, in base64 5 MiB.
 pub(crate) const LIMIT: usize = 3_900_000;
 
+/// What the user is told once when a tool gave an image to a model that sees none.
+pub(crate) const UNSEEN: &str = "A tool gave an image, and the model of this session sees none as far as is known, so it only hears that there \
+    is one; choose a model that sees, or say in the settings of the model that it does.";
+
+/// What such a model is told.
+pub(crate) const ASK_THE_USER: &str =
+    "You see no images; ask the user what is to be seen in it where that matters, or go on without it.";
+
+/// The image in this base64 text, on the same conditions.
+pub(crate) fn of_base64(text: &str) -> Option<Image> {
+    // Longer than a third more cannot be one of that size.
+    if text.len() > LIMIT / 2 * 3 {
+        return None;
+    }
+    image(&STANDARD.decode(text.as_bytes()).ok()?)
+}
+
 /// The image that these bytes are; `None`: none that models take, or one that is too large.
 pub(crate) fn image(bytes: &[u8]) -> Option<Image> {
     if bytes.len() > LIMIT {
@@ -34,6 +51,8 @@ mod tests {
         assert_eq!(image(b"\x89PNG\r\n").unwrap(), Image { mime: "image/png", data: "iVBORw0K".into() });
         assert_eq!(image(b"RIFF\0\0\0\0WEBPVP8 ").unwrap().mime, "image/webp");
         assert_eq!(image(b"<svg/>"), None);
+        assert_eq!(of_base64("iVBORw0K"), image(b"\x89PNG\r\n"));
+        assert_eq!((of_base64("no base64"), of_base64("Zm9v")), (None, None));
         let mut large = vec![0u8; LIMIT + 1];
         large[..4].copy_from_slice(b"\x89PNG");
         assert_eq!(image(&large), None);

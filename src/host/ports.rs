@@ -7,14 +7,16 @@ use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 use crate::domain::approval::MadeEdit;
+use crate::domain::background::Background;
 use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::domain::edits::overlay::Overlay;
 use crate::domain::policy::file_lists::FileLists;
-use crate::domain::steps::TurnStep;
+use crate::domain::steps::{CallInOutput, TurnStep};
 use crate::host::index::Indexes;
 
 /// A future that a port returns.
@@ -103,6 +105,52 @@ pub(crate) struct Ran {
     pub stdout: String,
     /// What it wrote to its standard error.
     pub stderr: String,
+}
+
+/// A command that is to run in the background.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct BackgroundStart {
+    /// The call that starts it, as the user sees it; its id names the command.
+    pub call: CallInOutput,
+    /// The command line.
+    pub command: String,
+    /// Relative to the first root.
+    pub cwd: String,
+    /// How long it may run.
+    pub lasts: Background,
+}
+
+/// What is waited for before a command in the background is told of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct NewsWait {
+    /// How long at most.
+    pub time: Duration,
+    /// Until this text stands in what was not read yet, or it ends. `None`: until it ends.
+    pub until: Option<String>,
+}
+
+/// How a command in the background stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum BackgroundState {
+    /// It runs.
+    Running,
+    /// It ended by itself, with this exit code.
+    Ended(i32),
+    /// It was stopped: by whom or with what, as the end of a sentence.
+    Stopped(&'static str),
+    /// It could not be run: why.
+    Failed(PortError),
+}
+
+/// What is new of a command in the background.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BackgroundNews {
+    /// What it printed since it was read last, on both of its outputs, in the order in which it came.
+    pub printed: String,
+    /// Bytes before that which were not kept.
+    pub skipped: u64,
+    /// How it stands.
+    pub state: BackgroundState,
 }
 
 /// A tool of a server.
@@ -230,6 +278,14 @@ pub(crate) trait TurnPort: Send + Sync {
         cwd: String,
         call_id: Option<String>,
     ) -> PortFuture<'_, Result<Ran, PortError>>;
+    /// Starts a command in the background and tells what is known of it after a moment. Its end is said by whoever runs it.
+    fn start_command(&self, start: BackgroundStart) -> PortFuture<'_, Result<BackgroundNews, PortError>>;
+    /// What is new of a command of this session in the background; `None`: there is none of this id.
+    fn command_news(&self, id: &str, wait: NewsWait) -> PortFuture<'_, Option<BackgroundNews>>;
+    /// Stops a command of this session in the background, and tells what is new of it.
+    fn stop_command(&self, id: &str) -> PortFuture<'_, Option<BackgroundNews>>;
+    /// Stops the commands in the background that end with this turn, and waits until that is said.
+    fn end_commands(&self) -> PortFuture<'_, ()>;
     /// What changed of the context of the prompt since it was told last, as text; empty: nothing.
     fn context_update(&self) -> PortFuture<'_, String>;
     /// The user's servers of tools, as far as this turn may use them; `None`: there are none.

@@ -308,7 +308,12 @@ impl<'a> TurnOutput<'a> {
         call_id
     }
 
-    /// The call that runs: they run one after the other.
+    /// The call that runs, as the user sees it.
+    pub(crate) fn call(&self) -> Option<CallInOutput> {
+        self.record.open.last().cloned()
+    }
+
+    /// Its id: calls run one after the other.
     pub(crate) fn call_id(&self) -> Option<String> {
         self.record.open.last().map(|call| call.call_id.clone())
     }
@@ -351,8 +356,19 @@ impl<'a> TurnOutput<'a> {
         self.say(ServerMessage::Error { error: ServerError { code, message, details, recoverable } }).await;
     }
 
+    /// The call that runs goes on without the turn: it is a command in the background, whose end somebody else says.
+    pub(crate) fn goes_on_apart(&mut self, call_id: &str) {
+        self.record.open.retain(|call| call.call_id != call_id);
+    }
+
+    /// It did not, after all.
+    pub(crate) fn did_not_go_on(&mut self, call: CallInOutput) {
+        self.record.open.push(call);
+    }
+
     async fn close_tools(&mut self, why: &str) {
         self.settled().await;
+        self.port.end_commands().await;
         for call in std::mem::take(&mut self.record.open) {
             self.say(execute(&call, ToolStatus::Failed, json!({ "error": why }))).await;
         }
@@ -386,6 +402,7 @@ fn execute(call: &CallInOutput, status: ToolStatus, result: Value) -> ServerMess
         args: call.args.clone(),
         status,
         result,
+        background: None,
     }
 }
 

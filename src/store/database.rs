@@ -191,7 +191,7 @@ pub(super) fn open_file(database: &Path, company: Company) -> Result<(Connection
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     // A log that once grew (a long reader, a big commit) gives its space back.
-    connection.pragma_update(None, "journal_size_limit", 16 << 20)?;
+    connection.pragma_update(None, "journal_size_limit", 8 << 20)?;
     let page: u32 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
     connection.pragma_update(None, "wal_autocheckpoint", super::fold::LOG_BYTES / page.max(1))?;
     let epoch = set_up(&connection, version)?;

@@ -8,11 +8,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-/// Written bytes after which the log is folded.
-const FOLD_BYTES: usize = 8 << 20;
+/// Bytes of the log after which it is folded: it stays about this long. A turn of steps writes some hundred kilobytes of pages for
+/// each, so that this is some tens of them, and a fold is two waits for the disk on a thread of its own.
+const FOLD_BYTES: usize = 4 << 20;
+
+/// A log of this size begins anew, even if the writer has to wait for that.
+const LONG_BYTES: i64 = 8 << 20;
+
+/// How long that is tried; where another window reads all the while, the next fold tries it again.
+const RESTART_TIME: Duration = Duration::from_millis(200);
 
 /// Size of the log at which the journal's connection folds it itself, in the commit. It is reached only by a flood that the
 /// disk cannot follow. The writer then waits for the disk, as it must.
@@ -68,10 +76,18 @@ impl Drop for FoldedFolder {
     }
 }
 
-/// `PASSIVE` waits for nobody and holds nobody up: it copies what it can.
+/// `PASSIVE` waits for nobody and holds nobody up: it copies what it can. What is written meanwhile keeps the log from beginning anew,
+/// and a turn that writes without a pause would let it grow for ever; a long one is therefore ended by `RESTART`, which has the writer
+/// wait for the little that came since.
 fn fold(database: &Path) -> Result<(), rusqlite::Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(database, flags)?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
-    connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+    let pages: i64 = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get(1))?;
+    let page: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+    if pages.saturating_mul(page) > LONG_BYTES {
+        connection.busy_timeout(RESTART_TIME)?;
+        connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |_| Ok(()))?;
+    }
+    Ok(())
 }

@@ -316,17 +316,31 @@ fn last_events(waiting: &[WaitingFront], commit: &Commit) -> BTreeMap<String, u6
     heads
 }
 
-/// About what a commit takes in the log.
+/// About what a commit takes in the log: each table that it writes is a page of it and one of each of its indexes, and the whole
+/// page is logged, whatever changed in it.
 fn bytes_of(commit: &Commit) -> usize {
-    // Each row touches a page at least, and the whole page is logged.
     const PAGE: usize = PAGE_BYTES as usize;
-    let batch = commit.batch.as_ref().map_or(0, |batch| PAGE + batch.events.len());
-    let session = commit.session.as_ref().map_or(0, |session| PAGE + session.record.len());
-    let view = commit.view.as_ref().map_or(0, |(_, state)| PAGE + state.len());
+    let table = |pages: usize, is_written: bool| if is_written { pages * PAGE } else { 0 };
+    let batch =
+        table(2, commit.batch.is_some()) + commit.batch.as_ref().map_or(0, |batch| batch.events.len());
+    let session = table(3, commit.session.is_some())
+        + commit.session.as_ref().map_or(0, |session| session.record.len());
+    let view = table(1, commit.view.is_some()) + commit.view.as_ref().map_or(0, |(_, state)| state.len());
     let blocks: usize = commit.blocks.iter().map(|row| row.block.as_ref().map_or(0, Vec::len)).sum();
     let steps: usize = commit.steps.iter().map(StepChange::bytes).sum();
-    let others = commit.ledger.len() + commit.prompts.len() + commit.tabs.len() + commit.steps.len();
-    batch + session + view + blocks + steps + others * PAGE + usize::from(commit.cursor.is_some()) * PAGE
+    let rows = 3 * commit.ledger.len() + commit.prompts.len() + 3 * commit.tabs.len();
+    // The number of the transaction stands in a page of its own, and so does the lease.
+    let always = 2 * PAGE;
+    always
+        + batch
+        + session
+        + view
+        + table(2, !commit.blocks.is_empty())
+        + blocks
+        + table(2, !commit.steps.is_empty())
+        + steps
+        + rows * PAGE
+        + table(1, commit.cursor.is_some())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::attachment::{Offer, store};
 use super::change;
@@ -30,8 +30,8 @@ use super::write::write;
 use crate::app::Reply;
 use crate::app::inbox::{Answer, Folder};
 use crate::app::ports::{
-    CommandCall, CommandRan, ContextJob, FileJob, FileJobDone, Files, PatchJob, PatchJobDone, PatchPlace,
-    RealPlace, SYMBOLS, SpecFilesDone, SpecJob, SymbolsWanted,
+    BackgroundRun, CommandCall, CommandRan, ContextJob, FileJob, FileJobDone, Files, PatchJob, PatchJobDone,
+    PatchPlace, RealPlace, SYMBOLS, SpecFilesDone, SpecJob, SymbolsWanted,
 };
 use crate::domain::approval::FolderIdentity;
 use crate::domain::coded_error::CodedError;
@@ -54,6 +54,10 @@ const SYMBOLS_TIME: Duration = Duration::from_millis(200);
 
 /// Commands that run at the same time; more wait among the rest.
 const RUNNING: usize = 8;
+
+/// How long a command in the background may run: a day, which is the longest that one may be given at all. It ends before, with its
+/// turn, its session or its window.
+const IN_BACKGROUND: Duration = Duration::from_secs(86_400);
 
 /// The workspace edge: files, attachments and commands.
 pub struct WorkspaceFiles {
@@ -221,11 +225,12 @@ impl WorkspaceFiles {
     }
 
     /// Tells the loop what a command prints.
-    fn live(&self, call: CommandCall) -> Arc<LiveOutput> {
+    fn live(&self, call: CommandCall, whole: Option<mpsc::Sender<Vec<u8>>>) -> Arc<LiveOutput> {
         let done = Arc::clone(&self.done);
-        LiveOutput::to(Box::new(move |text, is_error| {
+        let told = Box::new(move |text, is_error| {
             done(FileJobDone::Printed { call: call.clone(), text, is_error });
-        }))
+        });
+        LiveOutput::to(told, whole)
     }
 
     fn run(
@@ -235,14 +240,27 @@ impl WorkspaceFiles {
         job: CommandJob,
         reply: Reply<CommandRan>,
     ) {
-        let CommandJob { command, cwd, call, bounds } = job;
-        let live = call.map(|call| self.live(call));
+        let CommandJob { command, cwd, call, background, bounds } = job;
+        let live = call.map(|call| self.live(call, background.as_ref().map(|run| run.printed.clone())));
+        let limits = match &background {
+            Some(_) => Limits { time: IN_BACKGROUND, ..Limits::of(&bounds) },
+            None => Limits::of(&bounds),
+        };
         let (running, guard) = (Arc::clone(&self.running), self.guard.clone());
         let environment: Vec<_> = std::env::vars_os().collect();
         let confinement = confinement(&environment, &self.places(), &bounds);
         self.runtime.spawn(async move {
-            let Ok(_place) = running.acquire_owned().await else { return };
+            // Those in the background are counted by the engine, and keep none of the others waiting.
+            let place = match &background {
+                None => running.acquire_owned().await.ok(),
+                Some(_) => None,
+            };
+            if place.is_none() && background.is_none() {
+                return;
+            }
             drop(waiting);
+            let is_over =
+                || reply.is_abandoned() || background.as_ref().is_some_and(BackgroundRun::is_stopped);
             if reply.is_abandoned() {
                 return;
             }
@@ -254,8 +272,8 @@ impl WorkspaceFiles {
                         directory,
                         environment,
                         guard,
-                        Limits { confinement, ..Limits::of(&bounds) },
-                        || reply.is_abandoned(),
+                        Limits { confinement, ..limits },
+                        is_over,
                         live,
                     )
                     .await
@@ -411,8 +429,8 @@ impl Files for WorkspaceFiles {
             }
             FileJob::Symbols(wanted) => self.symbols(waiting, *wanted, overlay),
             FileJob::DropArtifacts { folder } => self.work(waiting, move || drop_artifacts(&folder)),
-            FileJob::Run { command, cwd, call, bounds, reply } => {
-                self.run(waiting, roots, CommandJob { command, cwd, call, bounds }, reply);
+            FileJob::Run { command, cwd, call, background, bounds, reply } => {
+                self.run(waiting, roots, CommandJob { command, cwd, call, background, bounds }, reply);
             }
             FileJob::TurnWritten { answer, revert, named, index } => {
                 drop(waiting);
@@ -460,6 +478,7 @@ struct CommandJob {
     command: String,
     cwd: String,
     call: Option<CommandCall>,
+    background: Option<BackgroundRun>,
     bounds: CommandBounds,
 }
 

@@ -72,6 +72,7 @@ async fn every_job_is_answered() {
     #[cfg(unix)]
     {
         let run = |reply| FileJob::Run {
+            background: None,
             command: "cat a".to_owned(),
             cwd: ".".to_owned(),
             call: None,

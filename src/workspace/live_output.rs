@@ -5,6 +5,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use tokio::sync::mpsc;
+
 /// How often something is told at most.
 const OFTEN: Duration = Duration::from_millis(100);
 /// Bytes of one piece; a line that is longer is told in parts only when the command ends.
@@ -19,6 +21,8 @@ pub(super) type OutputListener = Box<dyn Fn(String, bool) + Send + Sync>;
 pub(super) struct LiveOutput {
     told: OutputListener,
     state: Mutex<WaitingLines>,
+    /// Whoever takes all of it, as it comes.
+    whole: Option<mpsc::Sender<Vec<u8>>>,
 }
 
 /// Lines that wait, of each stream.
@@ -29,13 +33,21 @@ struct WaitingLines {
 }
 
 impl LiveOutput {
-    pub(super) fn to(told: OutputListener) -> Arc<Self> {
+    pub(super) fn to(told: OutputListener, whole: Option<mpsc::Sender<Vec<u8>>>) -> Arc<Self> {
         let waiting = WaitingLines { lines: [Vec::new(), Vec::new()], sent: 0, last: None };
-        Arc::new(Self { told, state: Mutex::new(waiting) })
+        Arc::new(Self { told, state: Mutex::new(waiting), whole })
     }
 
-    /// Takes what was printed next on one of the two streams.
-    pub(super) fn push(&self, bytes: &[u8], is_error: bool) {
+    /// Takes what was printed next on one of the two streams, and waits for whoever takes all of it.
+    pub(super) async fn take(&self, bytes: &[u8], is_error: bool) {
+        self.push(bytes, is_error);
+        if let Some(whole) = &self.whole {
+            // Nobody takes it any more once the engine gave the command up.
+            let _ = whole.send(bytes.to_vec()).await;
+        }
+    }
+
+    fn push(&self, bytes: &[u8], is_error: bool) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let lines = &mut state.lines[usize::from(is_error)];
         let room = PIECE.saturating_sub(lines.len());
@@ -83,7 +95,7 @@ mod tests {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let into = Arc::clone(&heard);
         let live =
-            LiveOutput::to(Box::new(move |text, is_error| into.lock().unwrap().push((text, is_error))));
+            LiveOutput::to(Box::new(move |text, is_error| into.lock().unwrap().push((text, is_error))), None);
         live.push(b"one\ntw", false);
         live.push(b"oops\n", true);
         assert_eq!(*heard.lock().unwrap(), [("one\n".to_owned(), false)]);

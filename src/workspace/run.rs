@@ -205,7 +205,9 @@ impl OutputStream {
             let mut piece = vec![0; 16 * 1_024];
             while let Ok(read @ 1..) = pipe.read(&mut piece).await {
                 into.lock().unwrap_or_else(PoisonError::into_inner).push(&piece[..read]);
-                live.iter().for_each(|live| live.push(&piece[..read], is_error));
+                if let Some(live) = &live {
+                    live.take(&piece[..read], is_error).await;
+                }
             }
         });
         Self { captured, reader }
@@ -364,7 +366,7 @@ mod tests {
     async fn r002_91_what_a_command_prints_is_told_while_it_runs() {
         let root = tempfile::tempdir().unwrap();
         let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
-        let live = LiveOutput::to(Box::new(move |text, is_error| drop(told.send((text, is_error)))));
+        let live = LiveOutput::to(Box::new(move |text, is_error| drop(told.send((text, is_error)))), None);
         let done = root.path().join("heard");
         let wait =
             format!("echo out; echo err >&2; while ! test -e '{}'; do sleep 0.01; done", done.display());

@@ -15,6 +15,8 @@ mod ask_hunks;
 #[cfg(unix)]
 mod ask_mode;
 mod ask_terminal;
+#[cfg(target_os = "linux")]
+mod background_commands;
 mod breadboard_commands;
 mod breadboard_desk;
 mod breadboard_others;

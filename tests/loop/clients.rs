@@ -93,7 +93,9 @@ impl Desk {
 
     async fn wants_run(&self, session_id: &str, command: &str) -> Answer<CommandRan> {
         let (command, cwd) = (command.to_owned(), ".".to_owned());
-        self.wants(session_id, |reply| ClientRequest::RunCommand { command, cwd, call_id: None, reply }).await
+        let (call_id, background) = (None, None);
+        self.wants(session_id, |reply| ClientRequest::RunCommand { command, cwd, call_id, background, reply })
+            .await
     }
 }
 

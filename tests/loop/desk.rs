@@ -492,6 +492,7 @@ impl Desk {
                 requires_approval: true,
                 reason: "because".to_owned(),
                 call_id: None,
+                background: None,
             },
         )
         .await;

@@ -21,7 +21,8 @@ async fn want<T>(desk: &Desk, session: &str, make: impl FnOnce(Reply<T>) -> Clie
 }
 
 fn run(reply: Reply<CommandRan>) -> ClientRequest {
-    ClientRequest::RunCommand { command: "make".to_owned(), cwd: ".".to_owned(), call_id: None, reply }
+    let (command, cwd) = ("make".to_owned(), ".".to_owned());
+    ClientRequest::RunCommand { command, cwd, call_id: None, background: None, reply }
 }
 
 #[tokio::test]

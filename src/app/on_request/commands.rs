@@ -23,6 +23,9 @@ impl App {
         if params.command == "set_mode" && self.is_our_agents(&params.session_id) {
             return reply.settle(self.set_mode(params));
         }
+        if params.command == "stop_command" && self.is_our_agents(&params.session_id) {
+            return reply.settle(self.stop_background(params));
+        }
         match self.checked_command(client, &params) {
             Ok(CommandNeed::Stop) => {
                 let stopped = self.stop(&params.session_id);

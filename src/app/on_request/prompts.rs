@@ -397,6 +397,8 @@ impl App {
             self.record_mut(session_id)?.turn.stops(Stop::ByUser);
             self.stop_turn(session_id, "the user stopped it");
         }
+        // With a turn what ends with it; without one what goes on after its own.
+        let stopping = stopping || self.stop_kept_commands(session_id);
         self.flush(session_id);
         Ok(StopResult { session_id: session_id.to_owned(), stopping })
     }

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
+use tokio::sync::{mpsc, watch};
 
 use super::{DiskChange, DiskChanged, TextPart};
 use crate::app::inbox::Reply;
+use crate::domain::background::Background;
 use crate::domain::coded_error::CodedError;
 
 /// Something only the loop can have done, because it belongs to the editor or to the workspace.
@@ -53,6 +55,8 @@ pub enum ClientRequest {
         cwd: String,
         /// The tool call that it belongs to.
         call_id: Option<String>,
+        /// It runs in the background, which only our own runner can do. `None`: whoever wants it waits for its end.
+        background: Option<BackgroundRun>,
         /// Where the answer goes.
         reply: Reply<CommandRan>,
     },
@@ -94,6 +98,24 @@ pub struct ContextUpdate {
     pub words: String,
     /// The parts that changed, by their names in `UserContext`, each whole (R002-43).
     pub parts: Map<String, Value>,
+}
+
+/// A command that runs while the engine that wants it does something else.
+#[derive(Debug)]
+pub struct BackgroundRun {
+    /// How long it may run.
+    pub lasts: Background,
+    /// Turns to `true` when it is to end, at any time.
+    pub stop: watch::Receiver<bool>,
+    /// What it prints, as it comes. While it is full the command waits.
+    pub printed: mpsc::Sender<Vec<u8>>,
+}
+
+impl BackgroundRun {
+    /// Whether it is to end.
+    pub fn is_stopped(&self) -> bool {
+        *self.stop.borrow() || self.stop.has_changed().is_err()
+    }
 }
 
 /// A text that was written.

@@ -133,6 +133,13 @@ pub enum EngineCall {
         /// Id of the session.
         session_id: String,
     },
+    /// The user stops a command that runs in the background; what is over or not known stays as it is.
+    StopCommand {
+        /// Session.
+        session_id: String,
+        /// Its call.
+        call_id: String,
+    },
     /// Forgets a session.
     Forget {
         /// Id of the session.
@@ -220,6 +227,7 @@ impl EngineCall {
             | Self::StartTurn { .. }
             | Self::ContinueTurn { .. }
             | Self::Stop { .. }
+            | Self::StopCommand { .. }
             | Self::Forget { .. }
             | Self::ListSessions { reply: None }
             | Self::Decide { reply: None, .. } => {}

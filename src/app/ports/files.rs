@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{
-    Applied, Attachment, CommandRan, ContextDone, ContextJob, DiffJob, DiskChange, DiskChanged, EditBase,
-    PatchJob, PatchJobDone, PathsWanted, SpecFilesDone, SpecJob, SymbolsWanted, TurnJob, TurnJobDone,
-    TurnRevert,
+    Applied, Attachment, BackgroundRun, CommandRan, ContextDone, ContextJob, DiffJob, DiskChange,
+    DiskChanged, EditBase, PatchJob, PatchJobDone, PathsWanted, SpecFilesDone, SpecJob, SymbolsWanted,
+    TurnJob, TurnJobDone, TurnRevert,
 };
 use crate::app::client::ClientId;
 use crate::app::inbox::{Answer, Folder, Reply};
@@ -145,6 +145,8 @@ pub enum FileJob {
         cwd: String,
         /// The call whose output it is, as it is told while the command runs; `FileJobDone::Printed`.
         call: Option<CommandCall>,
+        /// How it runs in the background, where it does: then no time is too long for it.
+        background: Option<BackgroundRun>,
         /// Time, memory and processor.
         bounds: CommandBounds,
         /// Where the answer goes.

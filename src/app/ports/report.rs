@@ -141,6 +141,13 @@ pub enum EngineReport {
     Stream(StreamReport),
     /// What only agents say.
     Agent(AgentReport),
+    /// A command that ran in the background is over, and that was said.
+    BackgroundOver {
+        /// Session.
+        session_id: String,
+        /// Its call.
+        call_id: String,
+    },
     /// The engine asks the editor's side to do something; the ask was allowed before.
     Wants {
         /// Id of the session.

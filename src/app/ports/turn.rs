@@ -1,7 +1,7 @@
 //! The workspace edge's part in what turns change: it looks at the files, keeps what they held, and takes turns back.
 
 use super::super::client::ClientId;
-use super::CommandRan;
+use super::{BackgroundRun, CommandRan};
 use crate::app::inbox::Reply;
 use crate::domain::undo::TurnRecord;
 use crate::protocol::turn::{
@@ -147,6 +147,8 @@ pub struct HeldCommand {
     pub cwd: String,
     /// The call of our own engine that wants it.
     pub call_id: Option<String>,
+    /// How it runs in the background, where it does.
+    pub background: Option<BackgroundRun>,
     /// Where the result goes.
     pub reply: Reply<CommandRan>,
 }

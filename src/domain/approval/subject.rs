@@ -45,6 +45,10 @@ pub struct Subject {
     /// True when the engine never told what exactly it would do; then it can be allowed once only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unknown: bool,
+    /// True for a command that goes on running after its turn, until it is stopped or its window is closed; then it can be allowed
+    /// once only.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
 }
 
 /// The kinds of subjects.
@@ -90,7 +94,14 @@ pub enum Action {
 impl Subject {
     /// One that the engine told completely.
     pub fn new(action: Action) -> Self {
-        Self { action, reason: None, acceptance_criteria: Vec::new(), truncated: false, unknown: false }
+        Self {
+            action,
+            reason: None,
+            acceptance_criteria: Vec::new(),
+            truncated: false,
+            unknown: false,
+            kept: false,
+        }
     }
 
     /// One of which the engine did not tell what exactly would be done.

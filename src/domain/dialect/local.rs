@@ -122,9 +122,11 @@ fn printed(event: EventRef<'_>) -> ToolNews<'_> {
         Some("stderr") => PrintStream::Errors,
         Some(_) | None => PrintStream::Output,
     };
+    let words = text(payload, "text").unwrap_or_default().to_owned();
+    let is_lost = payload.get("lost").and_then(Value::as_bool) == Some(true);
     ToolNews {
         id: text(payload, "callId").map(key),
-        step: ToolStep::Printed { stream, text: text(payload, "text").unwrap_or_default().to_owned() },
+        step: if is_lost { ToolStep::Lost { why: words } } else { ToolStep::Printed { stream, text: words } },
         ..ToolNews::default()
     }
 }

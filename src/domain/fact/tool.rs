@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::session::Picture;
+use crate::domain::background::Background;
 
 /// What one event says of a tool call. Ids are the engine's, as keys; `None` says nothing of that.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -27,6 +28,8 @@ pub struct ToolNews<'a> {
     pub diff: Option<String>,
     /// What happened to it.
     pub step: ToolStep<'a>,
+    /// It is a command that runs in the background, for so long.
+    pub background: Option<Background>,
     /// Pictures that it gave back.
     pub pictures: Vec<Picture>,
     /// A list of things to do that it carries or keeps.
@@ -50,6 +53,11 @@ pub enum ToolStep<'a> {
     },
     /// Its execution ended, with its exit code where there is one.
     Ended(Option<i64>),
+    /// Its process is gone with the one that ran it; nothing more comes of it.
+    Lost {
+        /// Why, in one sentence.
+        why: String,
+    },
     /// One of its results came.
     Result(ToolOutcome<'a>),
     /// It is told anew, whatever happened to it; the news is found by the call's id, in its turn and after it.

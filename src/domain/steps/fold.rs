@@ -77,7 +77,12 @@ mod tests {
     }
 
     fn effect() -> EffectAsked {
-        EffectAsked::Command { command: "make".to_owned(), cwd: ".".to_owned(), hash: "sha256:m".to_owned() }
+        EffectAsked::Command {
+            command: "make".to_owned(),
+            cwd: ".".to_owned(),
+            hash: "sha256:m".to_owned(),
+            background: None,
+        }
     }
 
     fn asked(request_id: &str, said: &str) -> AskedStep {

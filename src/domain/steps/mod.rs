@@ -10,6 +10,8 @@ mod reply;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::domain::background::Background;
+
 pub(crate) use fold::fold;
 pub(crate) use past::{TurnPast, past};
 pub(crate) use reply::{Call, Part, SpokenCall};
@@ -94,6 +96,9 @@ pub enum EffectAsked {
         cwd: String,
         /// Hash of the command line as it is: the journal has it without secrets.
         hash: String,
+        /// How long, where it runs in the background.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        background: Option<Background>,
     },
     /// A tool of a server is called.
     Tool {

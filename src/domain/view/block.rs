@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::approval::{ChosenOption, Permission, PermissionStatus};
+use crate::domain::background::Background;
 use crate::domain::context::item::ContextChip;
 use crate::domain::fact::{ChangedFileSummary, Cost, NoticeLevel, PlanStep, TurnOutcome};
 use crate::domain::remedy::{Login, Retry};
@@ -211,6 +212,10 @@ pub enum BlockBody {
         name: String,
         /// How it stands.
         status: ToolBlockStatus,
+        /// It is a command that runs in the background, for so long: `turn` or `kept`. While its status is `running`,
+        /// `bb/command` `stop_command` ends it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        background: Option<Background>,
         /// One line for the user.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,

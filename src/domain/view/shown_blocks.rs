@@ -41,6 +41,7 @@ impl Block {
                 diff,
                 preview,
                 exit_code: _,
+                background: _,
                 status,
                 truncated: _,
                 bytes: _,

@@ -11,6 +11,7 @@ use super::block::{Block, BlockBody, Change, Lane, ToolBlockStatus};
 use super::notices;
 use super::terminals::{ShownTerminal, Unshown};
 use crate::domain::approval::PermissionStatus;
+use crate::domain::background::Background;
 use crate::domain::cut;
 use crate::domain::event::SessionEvent;
 use crate::domain::fact::{
@@ -107,6 +108,7 @@ impl Tool {
             tool_call_id: news.id.clone(),
             name: "tool".to_owned(),
             status: ToolBlockStatus::Running,
+            background: None,
             title: None,
             input: None,
             diff: None,
@@ -190,10 +192,11 @@ impl Tool {
 
     /// The call says how it runs, perhaps again.
     pub(super) fn announce(&mut self, news: ToolNews<'_>) {
-        if let BlockBody::Tool { name, title, input, .. } = &mut self.block.body {
+        if let BlockBody::Tool { name, title, input, background, .. } = &mut self.block.body {
             *name = news.name.unwrap_or_else(|| "tool".to_owned());
             *title = news.title;
             *input = news.input;
+            *background = news.background;
         }
         if let Some(diff) = news.diff {
             self.change(&diff, self.block.seq);
@@ -440,6 +443,24 @@ impl Tool {
         if let Some(refused) = refusal(status) {
             self.set(refused);
         }
+    }
+
+    /// How long it may run, where it does so in the background.
+    pub(super) fn background(&self) -> Option<Background> {
+        if let BlockBody::Tool { background, .. } = &self.block.body { *background } else { None }
+    }
+
+    /// Its process is gone.
+    pub(super) fn lose(&mut self, why: &str) {
+        if self.printed > 0 && !self.ends_its_line() {
+            self.print("\n");
+        }
+        self.print(why);
+        self.cancel();
+    }
+
+    fn ends_its_line(&self) -> bool {
+        matches!(&self.block.body, BlockBody::Tool { preview: Some(shown), .. } if shown.ends_with('\n'))
     }
 
     /// It never gets a result.

@@ -11,6 +11,7 @@ use super::block::{Change, ToolBlockStatus};
 use super::terminals::Unshown;
 use super::tool::{AskedCall, Learned, PREVIEW, Tool};
 use crate::domain::approval::PermissionStatus;
+use crate::domain::background::Background;
 use crate::domain::event::SessionEvent;
 use crate::domain::fact::{Shape, TerminalNews, ToolNews, ToolOutcome, ToolState, ToolStep};
 
@@ -62,6 +63,7 @@ impl Tools {
             ToolStep::Called => self.begin(event, of, news, changes),
             ToolStep::Update(state) => self.update(event, of, news, *state, changes),
             ToolStep::Result(outcome) => self.result(event, of, news, &outcome, changes),
+            ToolStep::Lost { why } => self.lose(news.id.as_deref(), event.seq, &why, changes),
             step @ (ToolStep::Began | ToolStep::Printed { .. } | ToolStep::Ended(_)) => {
                 self.output(event, of, news, step, changes);
             }
@@ -153,7 +155,7 @@ impl Tools {
     /// What was asked for is not allowed: the calls that wait for it never get a result. An engine that asks for several
     /// together runs none of them when one is refused.
     pub(super) fn refuse(&mut self, event: &SessionEvent, changes: &mut Vec<Change>) {
-        let waits = |tool: &mut Tool| tool.exec.is_none() && tool.printed == 0;
+        let waits = |tool: &mut Tool| tool.exec.is_none() && tool.printed == 0 && tool.background().is_none();
         let refused: Vec<Tool> = self.running.extract_if(.., waits).collect();
         for mut tool in refused {
             tool.refuse(PermissionStatus::Denied);
@@ -162,9 +164,12 @@ impl Tools {
         }
     }
 
-    /// The turn ended: what still runs never gets a result, but where an engine tells of a call by its id.
+    /// The turn ended: what still runs never gets a result, but where an engine tells of a call by its id, and where the user lets a
+    /// command go on.
     pub(super) fn cancel_all(&mut self, changes: &mut Vec<Change>) {
-        for mut tool in std::mem::take(&mut self.running) {
+        let over = |tool: &mut Tool| tool.background() != Some(Background::Kept);
+        let ended: Vec<Tool> = self.running.extract_if(.., over).collect();
+        for mut tool in ended {
             tool.cancel();
             tool.put(changes);
             if tool.by_id {
@@ -375,9 +380,23 @@ impl Tools {
                 self.keep(tool, event.seq);
                 return;
             }
-            ToolStep::Began | ToolStep::Called | ToolStep::Result(_) | ToolStep::Update(_) => {}
+            ToolStep::Began
+            | ToolStep::Called
+            | ToolStep::Result(_)
+            | ToolStep::Update(_)
+            | ToolStep::Lost { .. } => {}
         }
         tool.put(changes);
+    }
+
+    /// A command in the background is gone with the process that ran it.
+    fn lose(&mut self, call: Option<&str>, seq: u64, why: &str, changes: &mut Vec<Change>) {
+        let mine = |tool: &Tool| call.is_some() && tool.call.as_deref() == call;
+        let Some(at) = self.running.iter().rposition(mine) else { return };
+        let mut tool = self.running.remove(at);
+        tool.lose(why);
+        tool.put(changes);
+        self.keep(tool, seq);
     }
 
     fn keep(&mut self, mut tool: Tool, seq: u64) {

@@ -388,7 +388,7 @@ impl Engine for AcpEngine {
             // Agents read the files themselves.
             EngineCall::FilesChanged(_) => {}
             // Its turns end with the agent's process.
-            EngineCall::ContinueTurn { .. } => {}
+            EngineCall::ContinueTurn { .. } | EngineCall::StopCommand { .. } => {}
             EngineCall::StartTurn { ref session_id, .. }
             | EngineCall::Stop { ref session_id }
             | EngineCall::Decide { ref session_id, .. }

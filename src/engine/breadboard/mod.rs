@@ -194,7 +194,7 @@ impl Engine for BreadboardEngine {
                 turn::start(shared, session_id, begun, looked_at);
             }
             // Its turns go on at the engine.
-            EngineCall::ContinueTurn { .. } => {}
+            EngineCall::ContinueTurn { .. } | EngineCall::StopCommand { .. } => {}
             EngineCall::Stop { session_id } => turn::stop(shared, session_id),
             EngineCall::Forget { session_id } => {
                 shared.links.detach(&session_id);

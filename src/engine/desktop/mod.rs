@@ -196,7 +196,7 @@ impl Engine for DesktopEngine {
                 turn::start(parts, session_id, TurnBegun { turn, prompt, model, history, memory }, looked_at);
             }
             // Its turns go on at the host.
-            EngineCall::ContinueTurn { .. } => {}
+            EngineCall::ContinueTurn { .. } | EngineCall::StopCommand { .. } => {}
             EngineCall::Stop { session_id } => parts.order(&session_id, LinkOrder::Stop),
             EngineCall::Forget { session_id } => parts.links.forget(&session_id),
             EngineCall::MakeSession { wish, reply, .. } => match Arc::clone(&parts.calls).try_acquire_owned() {

@@ -129,7 +129,9 @@ impl HereWork {
         let ran = match self.line_and_place(&asked) {
             Ok((command, cwd)) => {
                 let call_id = asked.call_id.clone();
-                self.want(|reply| ClientRequest::RunCommand { command, cwd, call_id, reply }).await
+                let background = None;
+                self.want(|reply| ClientRequest::RunCommand { command, cwd, call_id, background, reply })
+                    .await
             }
             Err(why) => Err(CodedError::new(ErrorCode::Unsupported, why)),
         };

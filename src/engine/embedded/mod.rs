@@ -5,6 +5,7 @@
 
 mod asks;
 mod attachments;
+mod background;
 mod endpoints;
 mod port;
 mod tuned;
@@ -37,6 +38,7 @@ use crate::host::turn;
 use crate::protocol::request::{CredentialScope, ModelEntry, ModelsResult};
 use crate::protocol::settings::{BudgetSetting, EngineKind, ModelSetting};
 use asks::EmbeddedAsks;
+use background::BackgroundCommands;
 pub(crate) use endpoints::Endpoints;
 use port::SessionPort;
 
@@ -79,6 +81,7 @@ struct EmbeddedParts {
     lists: Arc<Semaphore>,
     /// What is known of the files of the workspace; `None`: each search reads them.
     indexes: Option<Indexes>,
+    background: BackgroundCommands,
     state: Mutex<EmbeddedState>,
 }
 
@@ -157,6 +160,7 @@ impl EmbeddedEngine {
                 turns: Arc::new(Semaphore::new(TURNS)),
                 lists: Arc::new(Semaphore::new(LISTS)),
                 indexes: None,
+                background: BackgroundCommands::default(),
                 state: Mutex::new(state),
             }),
         }
@@ -205,8 +209,9 @@ impl Engine for EmbeddedEngine {
             EngineCall::SetFolders(folders) => {
                 shared.state().roots = folders.into_iter().filter_map(root).collect();
             }
-            // Each turn has its own: that of the client which prompted it.
-            EngineCall::SetTrust { .. } => {}
+            // Each turn has its own: that of the client which prompted it. What runs on without one needs somebody's.
+            EngineCall::SetTrust { trusted: true } => {}
+            EngineCall::SetTrust { trusted: false } => shared.background.stop_all(background::BY_TRUST),
             EngineCall::SetModel(setting) => {
                 let model = shared.target_of(setting);
                 shared.state().model = model;
@@ -241,7 +246,11 @@ impl Engine for EmbeddedEngine {
                     running.asks.resolve(&engine_request_id, given(decision));
                 }
             }
+            EngineCall::StopCommand { session_id, call_id } => {
+                shared.background.stop_call(&session_id, &call_id);
+            }
             EngineCall::Forget { session_id } => {
+                shared.background.forget(&session_id);
                 // The turn that may run hears its stop channel close.
                 shared.state().sessions.remove(&session_id);
             }
@@ -349,7 +358,10 @@ impl EmbeddedParts {
                 let request = own.request(prompt, (memory, setting), model).await;
                 turn::run(&port, TurnRequest { no_model, goes_on, ..request }).await;
             });
-            let failure = work.await.err().map(|_| {
+            let failure = work.await.err();
+            // It did that itself, unless it failed inside.
+            shared.background.end_turn(&session_id, turn).await;
+            let failure = failure.map(|_| {
                 TurnFailure::from(
                     "The embedded agent failed inside during this turn; nothing else is affected, ask again.",
                 )

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
-use super::EmbeddedParts;
 use super::asks::EmbeddedAsks;
+use super::{EmbeddedParts, background};
 use crate::app::inbox::Reply;
 use crate::app::ports::{ClientRequest, CommandRan, DiskChange, DiskChangeKind, EngineReport, TurnScope};
 use crate::domain::approval::MadeEdit;
@@ -17,8 +17,8 @@ use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::domain::remedy::Remedy;
 use crate::domain::steps::TurnStep;
 use crate::host::ports::{
-    Answer, FileOperation, PortError, PortFuture, Ran, SentenceLevel, ServedAnswer, ServedTool, ServedTools,
-    ToolServers, TurnPort, WorkspaceView, Written,
+    Answer, BackgroundNews, BackgroundStart, FileOperation, NewsWait, PortError, PortFuture, Ran,
+    SentenceLevel, ServedAnswer, ServedTool, ServedTools, ToolServers, TurnPort, WorkspaceView, Written,
 };
 
 /// Sentences of a session that are known to have been said; beyond that some are said again.
@@ -161,10 +161,31 @@ impl TurnPort for SessionPort {
         call_id: Option<String>,
     ) -> PortFuture<'_, Result<Ran, PortError>> {
         Box::pin(async move {
-            let ran = self.want(|reply| ClientRequest::RunCommand { command, cwd, call_id, reply }).await?;
+            let background = None;
+            let ran = self
+                .want(|reply| ClientRequest::RunCommand { command, cwd, call_id, background, reply })
+                .await?;
             let CommandRan { exit_code, stdout, stderr, .. } = ran;
             Ok(Ran { exit_code, stdout, stderr })
         })
+    }
+
+    fn start_command(&self, start: BackgroundStart) -> PortFuture<'_, Result<BackgroundNews, PortError>> {
+        Box::pin(background::start(&self.shared, &self.session_id, self.turn, start))
+    }
+
+    fn command_news(&self, id: &str, wait: NewsWait) -> PortFuture<'_, Option<BackgroundNews>> {
+        let id = id.to_owned();
+        Box::pin(async move { self.shared.background.news(&self.session_id, &id, &wait).await })
+    }
+
+    fn stop_command(&self, id: &str) -> PortFuture<'_, Option<BackgroundNews>> {
+        let id = id.to_owned();
+        Box::pin(async move { self.shared.background.stop(&self.session_id, &id).await })
+    }
+
+    fn end_commands(&self) -> PortFuture<'_, ()> {
+        Box::pin(self.shared.background.end_turn(&self.session_id, self.turn))
     }
 
     fn context_update(&self) -> PortFuture<'_, String> {

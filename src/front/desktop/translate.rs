@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::transcript::newest;
 use crate::domain::approval::{Action, Permission, PermissionStatus};
 use crate::domain::dialect::desktop::message::{
-    FinalMetadata, PlanStep, ServerMessage, ThinkingPhase, ToolStatus,
+    FinalMetadata, PlanStep, PlanStepStatus, ServerMessage, ThinkingPhase, ToolStatus,
 };
 use crate::domain::event::EventClass;
 use crate::domain::fact::{NoticeLevel, TurnOutcome};
@@ -312,6 +312,7 @@ impl Translator {
                     step_number,
                     description: step.text,
                     files_involved: step.files,
+                    status: step.status.as_deref().and_then(PlanStepStatus::named),
                 });
                 told.push(say(HostMessage::Plan { steps: steps.collect(), rationale: String::new() }));
                 told.push(ClientNews::State);

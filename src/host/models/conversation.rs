@@ -211,6 +211,27 @@ impl Conversation {
         self.messages.len() > 1
     }
 
+    /// The last call of this tool.
+    pub(crate) fn last_call(&self, name: &str) -> Option<&Call> {
+        let replies = self.messages.iter().rev().filter_map(|message| match message {
+            Message::Model(parts) => Some(parts),
+            Message::User { .. } | Message::Results(_) => None,
+        });
+        replies
+            .filter_map(|parts| {
+                calls_of(parts).map(|spoken| &spoken.call).filter(|call| call.name == name).last()
+            })
+            .next()
+    }
+
+    /// What stands behind this in the last words of the user that have it.
+    pub(crate) fn last_words_behind(&self, mark: &str) -> Option<&str> {
+        self.messages.iter().rev().find_map(|message| match message {
+            Message::User { text, .. } => text.rsplit_once(mark).map(|(_, rest)| rest),
+            Message::Model(_) | Message::Results(_) => None,
+        })
+    }
+
     /// Bytes of the exchange that it ends with; `None`: it ends with words of the user.
     pub(crate) fn last_exchange_bytes(&self) -> Option<usize> {
         let ends = matches!(self.messages.last(), Some(Message::Results(_)));

@@ -45,5 +45,5 @@ pub(super) async fn run(
     let text =
         names.iter().map(|(name, folder)| format!("{name}{}\n", if *folder { "/" } else { "" })).collect();
     let summary = if more { format!("The first {LIMIT} names:") } else { format!("{} names:", names.len()) };
-    Ok(ToolAnswer { summary, text })
+    Ok(ToolAnswer::new(summary, text))
 }

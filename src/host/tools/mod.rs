@@ -3,6 +3,7 @@
 //! Owns names, schemas, bounds and the messages around a call. Never decides about trust alone: the loop of the server
 //! refuses on its own as well.
 
+mod background;
 mod edit_file;
 mod list_files;
 mod outline;
@@ -25,6 +26,7 @@ use super::request::AnsweredAsk;
 use super::retrieval::RetrievalError;
 use super::turn_output::TurnOutput;
 use crate::domain::agent_mode::AgentMode;
+pub(crate) use plan::{NAME as PLAN, in_words as plan_in_words};
 pub(crate) use served::offered as served_tools;
 
 /// Bytes of a tool's result that a model gets; the rest is cut and said to be.
@@ -37,6 +39,24 @@ pub(crate) struct ToolAnswer {
     pub summary: String,
     /// The result.
     pub text: String,
+    /// Whether this is the end of the call for the user.
+    pub end: CallEnd,
+}
+
+/// Whether a call is over for the user when its model is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallEnd {
+    /// It is.
+    Now,
+    /// It is a command that goes on in the background.
+    Later,
+}
+
+impl ToolAnswer {
+    /// What a call came to.
+    pub(crate) fn new(summary: String, text: String) -> Self {
+        Self { summary, text, end: CallEnd::Now }
+    }
 }
 
 /// Tools for this turn: those that write or run only where the workspace is trusted.
@@ -53,6 +73,8 @@ pub(crate) fn offered(trusted: bool) -> Vec<ToolSpec> {
         tools.push(edit_file::spec());
         tools.push(propose_patch::spec());
         tools.push(run_command::spec());
+        tools.push(background::output_spec());
+        tools.push(background::stop_spec());
     }
     tools
 }
@@ -93,6 +115,8 @@ pub(crate) async fn run(voice: &mut TurnOutput<'_>, call: &Call) -> String {
         edit_file::NAME => edit_file::run(voice, args, None).await,
         propose_patch::NAME => propose_patch::run(voice, args, None).await,
         run_command::NAME => run_command::run(voice, args, None).await,
+        background::OUTPUT => background::output(voice, args).await,
+        background::STOP => background::stop(voice, args).await,
         _ => Err(ProposalRefusal {
             code: "unknown_tool".to_owned(),
             message: "There is no tool of this name; use one of those that were offered.".to_owned(),
@@ -134,14 +158,17 @@ async fn end(
     outcome: Result<ToolAnswer, ProposalRefusal>,
 ) -> String {
     let (told, shown) = match outcome {
-        Ok(ToolAnswer { summary, text }) => {
+        Ok(ToolAnswer { summary, text, end }) => {
             let text = cut(&text, RESULT_LIMIT);
             let told = if text.is_empty() { summary.clone() } else { format!("{summary}\n{text}") };
-            (told, Ok(json!({ "summary": summary, "text": text })))
+            let shown = (end == CallEnd::Now).then(|| Ok(json!({ "summary": summary, "text": text })));
+            (told, shown)
         }
-        Err(refusal) => (told_to_model(&refusal), Err(refusal.message)),
+        Err(refusal) => (told_to_model(&refusal), Some(Err(refusal.message))),
     };
-    voice.tool_ended(call_id, shown).await;
+    if let Some(shown) = shown {
+        voice.tool_ended(call_id, shown).await;
+    }
     voice.step_result(&told).await;
     told
 }
@@ -204,7 +231,10 @@ mod tests {
             names(false),
             ["list_files", "read_file", "search_text", "search_symbols", "outline", "plan"]
         );
-        assert_eq!(names(true)[6..], ["edit_file", "propose_patch", "run_command"]);
+        assert_eq!(
+            names(true)[6..],
+            ["edit_file", "propose_patch", "run_command", "command_output", "stop_command"]
+        );
     }
 
     #[test]

@@ -40,10 +40,7 @@ pub(super) async fn run(
     let OutlineArgs { path } = arguments(args)?;
     let view = voice.port().workspace();
     let symbols = search(move |cancel| retrieval::outline(&view, &path, cancel)).await?;
-    Ok(ToolAnswer {
-        summary: format!("{}:", counted(symbols.len() as u64, "definition")),
-        text: listed(&symbols),
-    })
+    Ok(ToolAnswer::new(format!("{}:", counted(symbols.len() as u64, "definition")), listed(&symbols)))
 }
 
 fn listed(symbols: &[Symbol]) -> String {

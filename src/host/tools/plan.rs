@@ -6,12 +6,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{ToolAnswer, arguments};
-use crate::domain::dialect::desktop::message::{PlanStep, ServerMessage};
+use crate::domain::dialect::desktop::message::{PlanStep, PlanStepStatus, ServerMessage};
 use crate::host::models::ToolSpec;
 use crate::host::proposal::ProposalRefusal;
 use crate::host::turn_output::TurnOutput;
 
-pub(super) const NAME: &str = "plan";
+pub(crate) const NAME: &str = "plan";
 
 /// Steps that somebody reads.
 const STEPS: usize = 50;
@@ -28,13 +28,15 @@ struct PlannedStep {
     description: String,
     #[serde(default)]
     files: Vec<String>,
+    #[serde(default)]
+    status: Option<PlanStepStatus>,
 }
 
 pub(super) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Shows the user the steps of a larger task, before the first of them and again when they change. Not for \
-                      a task of one step.".into(),
+        description: "Shows the user the steps of a larger task, before the first of them, again when they change, and with each that \
+                      is done. The plan stays with you. Not for a task of one step.".into(),
         parameters: json!({
             "type": "object",
             "properties": {
@@ -44,7 +46,8 @@ pub(super) fn spec() -> ToolSpec {
                         "type": "object",
                         "properties": {
                             "description": { "type": "string", "description": "One line." },
-                            "files": { "type": "array", "items": { "type": "string" } }
+                            "files": { "type": "array", "items": { "type": "string" } },
+                            "status": { "type": "string", "enum": ["pending", "in_progress", "completed"] }
                         },
                         "required": ["description"]
                     }
@@ -54,6 +57,21 @@ pub(super) fn spec() -> ToolSpec {
             "required": ["steps"]
         }),
     }
+}
+
+/// The plan that a call showed, in words: where a conversation goes on from a summary, it stands behind it.
+pub(crate) fn in_words(arguments: &Value) -> Option<String> {
+    let PlanArgs { steps, .. } = serde_json::from_value(arguments.clone()).ok()?;
+    let line = |(number, step): (usize, PlannedStep)| {
+        let mark = match step.status {
+            Some(PlanStepStatus::Completed) => "[x]",
+            Some(PlanStepStatus::InProgress) => "[>]",
+            Some(PlanStepStatus::Pending) | None => "[ ]",
+        };
+        format!("{number}. {mark} {}", step.description)
+    };
+    let lines: Vec<String> = (1..).zip(steps).take(STEPS).map(line).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 pub(super) async fn run(
@@ -72,7 +90,8 @@ pub(super) async fn run(
         step_number,
         description: step.description,
         files_involved: step.files,
+        status: step.status,
     });
     voice.say(ServerMessage::Plan { steps: steps.collect(), rationale }).await;
-    Ok(ToolAnswer { summary, text: String::new() })
+    Ok(ToolAnswer::new(summary, String::new()))
 }

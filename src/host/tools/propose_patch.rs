@@ -110,14 +110,10 @@ pub(super) async fn run(
     match propose(voice, Proposal { files, rationale, acceptance_criteria }, before).await? {
         Outcome::Applied { files, warnings } => {
             let done: Vec<String> = files.iter().map(sentence).collect();
-            Ok(ToolAnswer { summary: done.join("\n"), text: warnings.join("\n") })
+            Ok(ToolAnswer::new(done.join("\n"), warnings.join("\n")))
         }
-        Outcome::Stuck(stuck) => {
-            Ok(ToolAnswer { summary: what_stands(&stuck), text: stuck.warnings.join("\n") })
-        }
-        Outcome::InPart(note) => {
-            Ok(ToolAnswer { summary: "The user decided change by change.".to_owned(), text: note })
-        }
+        Outcome::Stuck(stuck) => Ok(ToolAnswer::new(what_stands(&stuck), stuck.warnings.join("\n"))),
+        Outcome::InPart(note) => Ok(ToolAnswer::new("The user decided change by change.".to_owned(), note)),
         Outcome::Denied => Err(ProposalRefusal {
             code: "denied".to_owned(),
             message: "The user denied this change; nothing was written. Do not propose it again unchanged."

@@ -54,11 +54,16 @@ pub(super) async fn run(
         search(move |cancel| retrieval::read_lines(&looked, &named, start, end_line, RESULT_LIMIT, cancel))
             .await;
     let read = match read {
-        Err(refusal) if refusal.code == "not_text" && voice.sees() => {
+        Err(refusal) if refusal.code == "not_text" => {
             let summary = format!("{path}: the image is shown.");
+            let unseen = format!("{path} is an image. {}", pictures::ASK_THE_USER);
             let image = blocking(move |cancel| picture(&view, &path, cancel)).await?.ok_or(refusal)?;
+            if !voice.sees() {
+                voice.notice_once(pictures::UNSEEN.to_owned()).await;
+                return Err(ProposalRefusal { code: "not_text".to_owned(), message: unseen });
+            }
             voice.shows(image);
-            return Ok(ToolAnswer { summary, text: String::new() });
+            return Ok(ToolAnswer::new(summary, String::new()));
         }
         read => read?,
     };
@@ -70,7 +75,7 @@ pub(super) async fn run(
         read.total_lines,
         if read.truncated { ", cut" } else { "" }
     );
-    Ok(ToolAnswer { summary, text: read.text })
+    Ok(ToolAnswer::new(summary, read.text))
 }
 
 /// The file as an image that models take, if it is one. Blocking.

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{RESULT_LIMIT, ToolAnswer, arguments, cut};
+use super::{RESULT_LIMIT, ToolAnswer, arguments, background, cut};
+use crate::domain::background::Background;
 use crate::domain::dialect::desktop::message::ServerMessage;
 use crate::domain::edits::text::content_hash;
 use crate::domain::steps::EffectAsked;
 use crate::host::models::ToolSpec;
-use crate::host::ports::{Answer, WorkspaceView};
+use crate::host::ports::{Answer, BackgroundStart, WorkspaceView};
 use crate::host::proposal::ProposalRefusal;
 use crate::host::request::AnsweredAsk;
 use crate::host::retrieval;
@@ -28,6 +29,22 @@ struct CommandArgs {
     cwd: Option<String>,
     #[serde(default)]
     reason: String,
+    /// It goes on while the model does something else.
+    #[serde(default)]
+    background: bool,
+    /// It goes on after the turn too.
+    #[serde(default)]
+    keep: bool,
+}
+
+impl CommandArgs {
+    fn background(&self) -> Option<Background> {
+        match (self.background, self.keep) {
+            (_, true) => Some(Background::Kept),
+            (true, false) => Some(Background::Turn),
+            (false, false) => None,
+        }
+    }
 }
 
 pub(super) fn spec() -> ToolSpec {
@@ -40,7 +57,11 @@ pub(super) fn spec() -> ToolSpec {
             "properties": {
                 "command": { "type": "string" },
                 "cwd": { "type": "string", "description": "Folder, relative to the workspace. Default: its root." },
-                "reason": { "type": "string", "description": "Why, in one sentence for the user." }
+                "reason": { "type": "string", "description": "Why, in one sentence for the user." },
+                "background": { "type": "boolean", "description": "Start it and go on while it runs: a server, a watcher, a long build. \
+                                command_output reads what it prints and waits for it, stop_command ends it. It ends with the turn." },
+                "keep": { "type": "boolean", "description": "In the background, and not ended with the turn. Only where the user \
+                          wants it to go on running." }
             },
             "required": ["command", "reason"]
         }),
@@ -52,7 +73,9 @@ pub(super) async fn run(
     args: Map<String, Value>,
     before: Option<AnsweredAsk>,
 ) -> Result<ToolAnswer, ProposalRefusal> {
-    let CommandArgs { command, cwd, reason } = arguments(args)?;
+    let args: CommandArgs = arguments(args)?;
+    let background = args.background();
+    let CommandArgs { command, cwd, reason, .. } = args;
     let port = voice.port();
     if before.as_ref().is_some_and(|before| before.answer != Answer::Allowed) {
         return Err(denied());
@@ -75,6 +98,7 @@ pub(super) async fn run(
         hash: content_hash(command.as_bytes()),
         command: command.clone(),
         cwd: cwd.clone(),
+        background,
     };
     let request_id = match before {
         Some(before) if before.effect == effect => before.request_id,
@@ -98,6 +122,7 @@ pub(super) async fn run(
                     requires_approval: true,
                     reason,
                     call_id: voice.call_id(),
+                    background,
                 })
                 .await;
             if port.answer(&request_id).await != Answer::Allowed {
@@ -111,6 +136,9 @@ pub(super) async fn run(
         return Err(ProposalRefusal::untrusted());
     }
     voice.step_performing(&request_id).await;
+    if let (Some(lasts), Some(call)) = (background, voice.call()) {
+        return background::start(voice, BackgroundStart { call, command, cwd, lasts }).await;
+    }
     let ran = port
         .run_command(command, cwd, voice.call_id())
         .await
@@ -118,7 +146,7 @@ pub(super) async fn run(
     let summary = format!("The command ended with exit code {}.", ran.exit_code);
     // Half of the room each, so that a long stdout does not hide what went wrong.
     let (stdout, stderr) = (tail(&ran.stdout), tail(&ran.stderr));
-    Ok(ToolAnswer { summary, text: format!("stdout:\n{stdout}\nstderr:\n{stderr}\n") })
+    Ok(ToolAnswer::new(summary, format!("stdout:\n{stdout}\nstderr:\n{stderr}\n")))
 }
 
 fn denied() -> ProposalRefusal {

@@ -48,5 +48,5 @@ pub(super) async fn run(
             format!("{place}:{}: {} {}\n", symbol.start_line, symbol.kind.as_str(), symbol.signature.trim())
         })
         .collect();
-    Ok(ToolAnswer { summary: format!("{}:", counted(found.len() as u64, "definition")), text })
+    Ok(ToolAnswer::new(format!("{}:", counted(found.len() as u64, "definition")), text))
 }

@@ -64,5 +64,5 @@ pub(super) async fn run(
     } else {
         format!("{}:", counted(hits.len() as u64, "line"))
     };
-    Ok(ToolAnswer { summary, text })
+    Ok(ToolAnswer::new(summary, text))
 }

@@ -10,6 +10,7 @@ use crate::domain::edits::text::content_hash;
 use crate::domain::steps::EffectAsked;
 use crate::host::counted;
 use crate::host::models::ToolSpec;
+use crate::host::pictures;
 use crate::host::ports::{Answer, ServedAnswer, ServedImage, ServedTool, WorkspaceView};
 use crate::host::proposal::ProposalRefusal;
 use crate::host::request::AnsweredAsk;
@@ -20,6 +21,9 @@ const ARGUMENTS: usize = 64 * 1024;
 
 /// Tools of servers that a model is offered; providers take some 128 altogether.
 const TOOLS: usize = 100;
+
+/// Images of one answer that a model is shown; each costs it a thousand tokens and more.
+const SEEN: usize = 4;
 
 /// Bytes of all schemas and descriptions, which a model reads with every step.
 const SCHEMAS: usize = 128 * 1024;
@@ -184,10 +188,11 @@ async fn end(
 ) -> String {
     let (told, shown) = match outcome {
         Ok(answer) => {
-            let told = match answer.is_error {
+            let mut told = match answer.is_error {
                 true => format!("Error (tool_failed): {}", cut(&answer.text, RESULT_LIMIT)),
                 false => cut(&answer.text, RESULT_LIMIT),
             };
+            told.push_str(&see(voice, &answer.images).await);
             (if told.is_empty() { "The tool gave nothing back.".to_owned() } else { told }, shown(answer))
         }
         Err(refusal) => (told_to_model(&refusal), Err(refusal.message)),
@@ -195,6 +200,29 @@ async fn end(
     voice.tool_ended(call_id, shown).await;
     voice.step_result(&told).await;
     told
+}
+
+/// Shows the images of an answer to a model that sees; gives what it is told of them.
+async fn see(voice: &mut TurnOutput<'_>, images: &[ServedImage]) -> String {
+    if images.is_empty() {
+        return String::new();
+    }
+    if !voice.sees() {
+        voice.notice_once(pictures::UNSEEN.to_owned()).await;
+        return format!("\n({})", pictures::ASK_THE_USER);
+    }
+    let seen: Vec<_> =
+        images.iter().filter_map(|image| pictures::of_base64(&image.data)).take(SEEN).collect();
+    let (shown, given) = (seen.len() as u64, images.len() as u64);
+    seen.into_iter().for_each(|image| voice.shows(image));
+    match given - shown {
+        0 => format!("\n(You are shown {}.)", counted(shown, "image")),
+        left => format!(
+            "\n(You are shown {}; {left} more cannot be shown to you, since only PNG, JPEG, GIF and WebP of up to 3.9 MB can, and 4 at a \
+             time.)",
+            counted(shown, "image")
+        ),
+    }
 }
 
 fn shown(answer: ServedAnswer) -> Result<Value, String> {

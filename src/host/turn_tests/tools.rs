@@ -58,6 +58,7 @@ async fn r002_58_a_plan_of_the_model_is_shown_as_a_plan_and_not_as_a_call() {
         step_number,
         description: description.to_owned(),
         files_involved: files.iter().map(|file| (*file).to_owned()).collect(),
+        status: None,
     };
     let rationale = "one after the other".to_owned();
     let plan =

@@ -26,7 +26,7 @@ use tempfile::TempDir;
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How the server is started.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Options {
     /// Further arguments.
     pub args: Vec<String>,

@@ -41,7 +41,7 @@ fn doctor_says_of_each_server_what_it_offers_or_what_is_wrong_with_it() {
     assert_eq!(
         json!(tools),
         json!([
-            { "id": "tools", "mark": "ok", "found": "the tool server `docs` is ready; tools: 7, prompts: 1, resources: 1" },
+            { "id": "tools", "mark": "ok", "found": "the tool server `docs` is ready; tools: 8, prompts: 1, resources: 1" },
             { "id": "tools", "mark": "fail", "found": "The tool server `none` could not be started. The program \
                 `there-is-no-such-program` was not found; install it, or correct the command in the settings." },
         ])

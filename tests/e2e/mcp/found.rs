@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::place::{Place, setting};
+use crate::ask_terminal::Session;
 use crate::harness::{Options, Server};
 use crate::model::{Model, says};
 
@@ -92,4 +93,45 @@ fn a_session_has_servers_of_its_own_by_its_clients_word() {
     let unknown = json!({ "sessionId": "none", "mcpServers": {} });
     assert_eq!(place.server.refused("bb/mcp/set", unknown)["data"]["code"], "unknown_session");
     place.assert_nowhere("canary-of-a-session");
+}
+
+/// Issue 15: `ask` asks for the word that a server of a repository needs, for exactly what it shows.
+#[test]
+fn ask_asks_about_a_server_of_the_repository_once_for_each_content() {
+    let notes = tempfile::tempdir().expect("a folder");
+    let state = tempfile::tempdir().expect("a folder");
+    let workspace = tempfile::tempdir().expect("a folder").keep();
+    let write = |name: &str| {
+        let servers = json!({ "mcpServers": { "docs": setting(notes.path(), name, json!({})) } });
+        std::fs::write(workspace.join(".mcp.json"), servers.to_string()).expect("a file");
+    };
+    let model = Model::start((0..4).map(|_| says("Hello.")).collect());
+    let url = model.options(true)["model"]["url"].as_str().expect("a URL").to_owned();
+    let ask = |typed: Option<&str>| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_breadboard-ls"));
+        command.args(["ask", "hello", "--trust", "--model=story", "--model-provider=openai", "--workspace"]);
+        command.arg(&workspace).arg(format!("--model-url={url}")).arg("--state-dir").arg(state.path());
+        command.env("NO_PROXY", "127.0.0.1");
+        let folder = || tempfile::tempdir().expect("a folder");
+        let mut session = Session::of(command, 400, folder(), folder());
+        if let Some(typed) = typed {
+            session.wait_for("[y/N]");
+            session.type_line(typed);
+        }
+        assert_eq!(session.end(), Some(0), "{}", session.shown);
+        let tools = model.asked().body["tools"].to_string();
+        (session.shown.clone(), tools.contains("mcp__docs__echo"))
+    };
+    write("one");
+    // When it is refused it does not run, and is asked about again; allowed it runs, and is not
+    let (shown, offered) = ask(Some("n"));
+    assert!(shown.contains("names the tool server docs:") && shown.contains("server.py"), "{shown}");
+    assert!(!offered, "{shown}");
+    assert!(ask(Some("y")).1);
+    let (shown, offered) = ask(None);
+    assert!(offered && !shown.contains("[y/N]"), "{shown}");
+    // Another content is another server
+    write("two");
+    assert!(!ask(Some("")).1);
+    std::fs::remove_dir_all(workspace).expect("it is gone");
 }

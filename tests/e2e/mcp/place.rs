@@ -39,11 +39,26 @@ impl Place {
         Self::of(replies, |notes| json!({ "docs": setting(notes, "docs", json!({ "API_KEY": KEY })) }))
     }
 
+    /// One server, `docs`, and other options.
+    pub fn set(replies: Vec<Reply>, change: impl FnOnce(&mut Value)) -> Self {
+        Self::made(replies, |notes| json!({ "docs": setting(notes, "docs", json!({})) }), change)
+    }
+
     /// These servers.
     pub fn of(replies: Vec<Reply>, servers: impl FnOnce(&Path) -> Value) -> Self {
+        Self::made(replies, servers, |_| {})
+    }
+
+    fn made(
+        replies: Vec<Reply>,
+        servers: impl FnOnce(&Path) -> Value,
+        change: impl FnOnce(&mut Value),
+    ) -> Self {
         let notes = tempfile::tempdir().expect("a folder");
         let model = Model::start(replies);
-        let mut server = Server::ready(options(&model, servers(notes.path())));
+        let mut options = options(&model, servers(notes.path()));
+        change(&mut options.options);
+        let mut server = Server::ready(options);
         let session = server.session();
         Self { model, server, session, notes }
     }

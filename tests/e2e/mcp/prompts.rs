@@ -54,3 +54,18 @@ fn a_resource_that_a_prompt_names_goes_along_and_one_that_is_not_there_is_said()
     let note = contexts[1]["payload"]["notes"][0].as_str().expect("a note");
     assert!(note.contains("There is no such thing"), "{note}");
 }
+
+/// Issue 15: what a prompt names at a server is never left out without a word.
+#[test]
+fn a_resource_that_a_prompt_names_in_an_untrusted_workspace_is_said_to_be_left_out() {
+    let untrusted = |options: &mut serde_json::Value| options["workspaceTrusted"] = json!(false);
+    let mut place = Place::set(vec![says("I do not know.")], untrusted);
+    let session = place.session.clone();
+    place.server.turn(&session, "What does @docs:memo://one say?");
+    let events = place.server.events(&session);
+    let context = events.iter().find(|event| event["type"] == "local.context").expect("what went along");
+    assert_eq!(
+        context["payload"]["notes"][0],
+        "`@docs:memo://one` was not read, since no tool server runs in a workspace that is not trusted. So the prompt went without it."
+    );
+}

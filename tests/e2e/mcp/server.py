@@ -21,6 +21,7 @@ TOOLS = [
     tool("echo", DESCRIPTION, TEXT, annotations={"readOnlyHint": True}),
     tool("big", "Gives much."),
     tool("picture", "Gives a picture."),
+    tool("screenshot", "Gives a picture of the page."),
     tool("fail", "Fails."),
     tool("hang", "Never answers."),
     tool("die", "Ends the server."),
@@ -45,6 +46,10 @@ def call(name, arguments):
         return text("".join(f"line {at}\n" for at in range(20000)))
     if name == "picture":
         return {"content": [{"type": "image", "mimeType": "image/png", "data": "Zm9v"}]}
+    if name == "screenshot":
+        # What a PNG begins with, and bytes that are no image.
+        images = [{"type": "image", "mimeType": "image/png", "data": data} for data in ("iVBORw0K", "Zm9v")]
+        return {"content": [{"type": "text", "text": "The page."}, *images]}
     if name == "fail":
         return text("It is broken.", isError=True)
     if name == "environment":

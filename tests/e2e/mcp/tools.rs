@@ -199,6 +199,47 @@ fn a_server_is_gone_when_the_process_that_started_it_was_killed() {
     }
 }
 
+/// Issue "To build" 2: images of tools go to models that see.
+#[test]
+fn a_model_that_sees_is_shown_the_images_of_a_tool_and_told_what_is_none() {
+    let seeing = |options: &mut Value| options["model"]["images"] = json!(true);
+    let mut place = Place::set(
+        vec![
+            calls("mcp__docs__screenshot", json!({})),
+            calls("read_file", json!({ "path": "logo.png" })),
+            says("Nice."),
+        ],
+        seeing,
+    );
+    place.server.write("logo.png", "GIF89a\u{1}\0");
+    let session = place.session.clone();
+    place.server.prompt(&session, "look");
+    place.model.asked();
+    place.allow();
+    let asked = place.model.asked();
+    let told = asked.tool_result();
+    assert!(told.starts_with("The page.\n[image, image/png, 6 bytes: no text]\n"), "{told}");
+    assert!(told.contains("(You are shown 1 image; 1 more cannot be shown to you,"), "{told}");
+    assert!(asked.body.to_string().contains("data:image/png;base64,iVBORw0K"), "{}", asked.body);
+    // And one of the workspace, told by its bytes
+    let asked = place.model.asked();
+    assert!(asked.body.to_string().contains("data:image/gif;base64,R0lGODlhAQA="), "{}", asked.body);
+    place.server.wait_end(&session);
+    // A model that sees none hears that it is one
+    let mut blind = Place::with(vec![calls("read_file", json!({ "path": "logo.png" })), says("Well.")]);
+    blind.server.write("logo.png", "GIF89a\u{1}\0");
+    let session = blind.session.clone();
+    blind.server.prompt(&session, "look");
+    blind.server.wait_end(&session);
+    blind.model.asked();
+    let told = blind.model.asked().tool_result();
+    assert_eq!(
+        told,
+        "Error (not_text): logo.png is an image. You see no images; ask the user what is to be seen in it where that matters, or go on \
+         without it."
+    );
+}
+
 #[test]
 fn a_large_answer_is_whole_in_the_chat_cut_for_the_model_and_a_picture_is_shown() {
     let mut place = Place::with(vec![
@@ -220,7 +261,10 @@ fn a_large_answer_is_whole_in_the_chat_cut_for_the_model_and_a_picture_is_shown(
     assert!(whole.ends_with("line 19999\n"), "{}", whole.len());
     // And a picture is a picture for the user, and a line for the model
     place.allow();
-    assert_eq!(place.model.asked().tool_result(), "[image, image/png, 3 bytes: no text]");
+    let told = place.model.asked().tool_result();
+    assert!(told.starts_with("[image, image/png, 3 bytes: no text]\n(You see no images;"), "{told}");
+    let notice = place.server.wait_event(&session, "why", |event| event["type"] == "local.notice");
+    assert!(notice["payload"]["text"].as_str().is_some_and(|text| text.contains("choose a model that")));
     let view = place.server.ask("bb/selectSession", json!({ "sessionId": session }))["view"].to_string();
     assert!(view.contains("data:image/png;base64,Zm9v"), "{view}");
     // And what the server says of its failure both hear

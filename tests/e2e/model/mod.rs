@@ -37,6 +37,8 @@ pub enum Reply {
     Stream(Vec<Step>),
     /// A status and a body.
     Status(u16, String),
+    /// What this makes of the question.
+    Of(Box<dyn FnOnce(&Value) -> Reply + Send>),
 }
 
 /// Holds a reply back until the story opens it.
@@ -58,6 +60,17 @@ pub fn says(text: &str) -> Reply {
 /// A reply that calls one tool.
 pub fn calls(name: &'static str, arguments: Value) -> Reply {
     Reply::Stream(vec![Step::Call(name, arguments)])
+}
+
+/// A reply that calls a tool with the id of the command that runs in the background, as the model was told of it, and more.
+pub fn calls_with_id(name: &'static str, more: Value) -> Reply {
+    Reply::Of(Box::new(move |body| {
+        let told = body.to_string();
+        let id = told.rsplit_once("with the id ").and_then(|(_, rest)| rest.split_once('.'));
+        let mut arguments = more;
+        arguments["id"] = json!(id.expect("the id of a command").0);
+        calls(name, arguments)
+    }))
 }
 
 /// A reply that says something and then nothing until the gate is opened.
@@ -160,6 +173,10 @@ async fn answer(State(shared): State<Shared>, uri: Uri, headers: HeaderMap, body
         true => Some(says(SUMMARY)),
         false => shared.replies.lock().expect("replies").pop_front(),
     };
+    let reply = match reply {
+        Some(Reply::Of(make)) => Some(make(&body)),
+        reply => reply,
+    };
     // The story may be over.
     let _ = shared.asked.send(Asked { path: uri.path().to_owned(), authorization, body });
     let steps = match reply {
@@ -167,7 +184,7 @@ async fn answer(State(shared): State<Shared>, uri: Uri, headers: HeaderMap, body
         Some(Reply::Status(status, body)) => {
             return Response::builder().status(status).body(Body::from(body)).expect("a response");
         }
-        None => {
+        Some(Reply::Of(_)) | None => {
             return Response::builder().status(500).body(Body::from("no reply is left")).expect("a response");
         }
     };

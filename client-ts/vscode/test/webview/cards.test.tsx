@@ -182,6 +182,20 @@ describe("a card", () => {
     expect(texts(page, ".tool .status")).toEqual(["done", "exit code 3"]);
   });
 
+  it("issue 15: of a command in the background says how long it runs, and the user stops it", async () => {
+    const runs = (background: "turn" | "kept") =>
+      call({ id: background, toolCallId: `c-${background}`, status: "running", background });
+    const over = call({ id: "over", toolCallId: "c-over", background: "kept", preview: "out" });
+    const page = await openPage({ lanes: { chat: [runs("turn"), runs("kept"), over] } });
+    expect(texts(page, ".tool .status")).toEqual(["runs in the background", "runs on after the turn", "done"]);
+    const buttons = () => texts(page, ".tool button").filter((label) => label === "Stop this command");
+    expect(buttons()).toHaveLength(2);
+    await page.click('[data-block="kept"] button', "Stop this command");
+    expect(page.asked("bb.command")).toEqual([
+      { sessionId: "s1", command: "stop_command", args: { toolCallId: "c-kept" } },
+    ]);
+  });
+
   it("D21: says the exit code that its block has, whatever the words of its result are", async () => {
     const ended = (status: string, exitCode: number) =>
       call({ id: `${status}${exitCode}`, status, exitCode, preview: "out\nerr\n" });

@@ -257,6 +257,18 @@ SUBCOMMANDS.undo = {
   end,
 }
 
+SUBCOMMANDS.stopcommand = {
+  about = 'stop the command that runs in the background and stands under the cursor of the chat',
+  run = function()
+    local block = chat.block_at_cursor()
+    if not block or block.kind ~= 'tool' or not block.background or block.status ~= 'running' then
+      store.say(nil, 'info', 'Under the cursor is no command that runs in the background; go to one in the chat.')
+      return
+    end
+    sessions.command('stop_command', { toolCallId = block.toolCallId })
+  end,
+}
+
 SUBCOMMANDS.mcp = {
   about = 'see how the servers of tools stand, start one again, or allow one that the workspace names',
   run = function()

@@ -8,6 +8,9 @@ local MARK = { running = '…', ok = '✓', failed = '✗', denied = '⊘', canc
 --- It ran, and that may be all that was wanted of it; but well it did not end.
 local NOT_WELL = '⚠'
 
+--- How long a command in the background runs.
+local IN_BACKGROUND = { turn = ' (in the background)', kept = ' (runs on after the turn)' }
+
 local NO_NEWLINE = '\\ No newline at end of file'
 
 --- What a call does. A name alone, such as `Shell`, says nothing of what is run; the command or the file does.
@@ -58,6 +61,9 @@ function M.of(block)
     table.insert(body, '(artifact: ' .. block.artifact .. ')')
   end
   local mark, told = MARK[block.status] or '?', block.status == 'denied' and ' (denied)' or ''
+  if block.status == 'running' then
+    told = IN_BACKGROUND[block.background] or told
+  end
   local code = exit_code(block)
   if code ~= 0 then
     mark, told = block.status == 'ok' and NOT_WELL or mark, (' (exit code %d)'):format(code)

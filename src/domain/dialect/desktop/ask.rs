@@ -8,6 +8,7 @@ use crate::domain::approval::{
     Action, ChangeKind, FileChange, OfferedRule, PermissionAsk, PermissionOption, PermissionOptionKind,
     RuleHolder, RuleScope, Subject,
 };
+use crate::domain::background::Background;
 use crate::domain::dialect::loose::Members;
 use crate::domain::dialect::quoted::quoted;
 use crate::domain::fingerprint::key;
@@ -19,6 +20,7 @@ pub(super) fn ask(kind: &str, payload: &Map<String, Value>) -> PermissionAsk {
     let is_command = kind == "command.request_approval";
     let args = payload.get("args").or_else(|| payload.get("arguments"));
     let arg = |name: &str| args.and_then(|args| args.get(name)).and_then(Value::as_str);
+    let background = text("background").and_then(Background::named);
     let (title, pattern, subject) = if let (None, Some(args)) =
         (text(if is_command { "command" } else { "tool_name" }), payload.get("arguments"))
     {
@@ -28,7 +30,10 @@ pub(super) fn ask(kind: &str, payload: &Map<String, Value>) -> PermissionAsk {
     } else if is_command {
         let command = text("command").unwrap_or_default();
         let (title, pattern) = run(command, text("working_directory"));
-        (title, pattern, command_subject(command, text("working_directory"), payload.get("environment")))
+        let subject = command_subject(command, text("working_directory"), payload.get("environment"));
+        let is_kept = background == Some(Background::Kept);
+        // Each time anew: what goes on after the turn is the user's word for this one.
+        (title, pattern.filter(|_| !is_kept), Subject { kept: is_kept, ..subject })
     } else if let Some(served) = payload.object("served_by") {
         of_server(text("tool_name").unwrap_or_default(), served, args)
     } else {
@@ -58,7 +63,7 @@ pub(super) fn ask(kind: &str, payload: &Map<String, Value>) -> PermissionAsk {
     }
     options.push(PermissionOption::plain("deny", "Deny", PermissionOptionKind::Deny));
     let reason = text("reason").or_else(|| arg("reason")).or_else(|| text("message"));
-    let reason = with_repairs(reason, args);
+    let reason = in_background(with_repairs(reason, args), background);
     PermissionAsk {
         engine_request_id: text("request_id").or(text("command_id")).unwrap_or_default().to_owned(),
         title: show(&title, Kind::Code).into_owned(),
@@ -116,6 +121,13 @@ pub(super) fn ask_of_patch(payload: &Map<String, Value>) -> PermissionAsk {
         patch_id: Some(patch_id.to_owned()),
         payload: Value::Object(payload.clone()),
     }
+}
+
+/// The reason, and below it how long a command in the background would run: every client shows it.
+fn in_background(reason: Option<String>, background: Option<Background>) -> Option<String> {
+    let Some(background) = background else { return reason };
+    let said = reason.filter(|reason| !reason.trim().is_empty()).map(|reason| format!("{reason}\n"));
+    Some(format!("{}{}", said.unwrap_or_default(), background.sentence()))
 }
 
 /// The reason, and below it what was repaired in the diff: who decides sees that it is not what the model wrote (ruling 20).

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use crate::domain::background::Background;
 use crate::domain::cut;
 use crate::domain::dialect::Slot;
 use crate::domain::dialect::in_words;
@@ -158,6 +159,7 @@ fn tool<'a>(payload: &'a Map<String, Value>, step: ToolStep<'a>) -> ToolNews<'a>
         title: telling.map(|telling| title(&name, telling)),
         input: args.map(|args| cut::value(Cow::Borrowed(args), INPUT)),
         name: Some(name),
+        background: text(payload, "background").and_then(Background::named),
         pictures: if matches!(step, ToolStep::Result(_)) { pictures(payload) } else { Vec::new() },
         step,
         ..ToolNews::default()

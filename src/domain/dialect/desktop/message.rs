@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::domain::background::Background;
 use crate::domain::event::EngineEvent;
 
 /// A message from the desktop host to its client (R002-54 to R002-77).
@@ -63,6 +64,9 @@ pub enum ServerMessage {
         status: ToolStatus,
         /// The result; `null` while it runs. `{ error }` when it failed.
         result: Value,
+        /// It is a command that runs in the background, for so long; the agent goes on meanwhile (additive).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        background: Option<Background>,
     },
     /// A change that waits for a decision.
     #[serde(rename = "patch.proposed")]
@@ -105,6 +109,9 @@ pub enum ServerMessage {
         /// The call that asks, where it is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call_id: Option<String>,
+        /// It would run in the background, for so long (additive).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        background: Option<Background>,
     },
     /// A piece of the answer.
     #[serde(rename = "assistant.token")]
@@ -182,6 +189,33 @@ pub struct PlanStep {
     pub description: String,
     /// Where.
     pub files_involved: Vec<String>,
+    /// How far it is, where that is told (additive).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<PlanStepStatus>,
+}
+
+/// How far a step of a plan is (additive).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanStepStatus {
+    /// It comes later.
+    Pending,
+    /// It is being done.
+    InProgress,
+    /// It is done.
+    Completed,
+}
+
+impl PlanStepStatus {
+    /// The status that a word of another engine stands for.
+    pub(crate) fn named(word: &str) -> Option<Self> {
+        match word {
+            "pending" | "open" => Some(Self::Pending),
+            "in_progress" | "running" => Some(Self::InProgress),
+            "completed" | "done" => Some(Self::Completed),
+            _ => None,
+        }
+    }
 }
 
 /// Stages of `agent.retrieve.status` (R002-60).

@@ -22,6 +22,7 @@ fn r002_62_63_a_tool_has_its_name_and_one_of_three_standings() {
             args: Map::new(),
             status,
             result: Value::Null,
+            background: None,
         };
         let whole = json!({ "type": "tool.execute", "call_id": "c", "tool_name": name, "args": {}, "status": word, "result": null });
         assert_eq!(said(message), whole);
@@ -91,6 +92,7 @@ fn r002_70_71_a_command_asks_with_its_line_its_folder_and_its_variables() {
         requires_approval: true,
         reason: "to see".to_owned(),
         call_id: None,
+        background: None,
     };
     assert_eq!(
         said(message),

@@ -147,6 +147,9 @@ export type AuthMethod = {
   type?: string | null;
 };
 
+/** How long a command in the background may run. */
+export type Background = "turn" | "kept";
+
 /** How it is known what a file held before. */
 export type BeforeSource = "written_here" | "agent_diff" | "buffer" | "git" | "copy";
 
@@ -218,6 +221,8 @@ export type Block = ({
   name: string;
   /** How it stands. */
   status: ToolBlockStatus;
+  /** It is a command that runs in the background, for so long: `turn` or `kept`. While its status is `running`, `bb/command` `stop_command` ends it. */
+  background?: Background | null;
   /** One line for the user. */
   title?: string | null;
   /** Its arguments, cut like a preview. */
@@ -1599,6 +1604,8 @@ export type Subject = ({
   truncated?: boolean;
   /** True when the engine never told what exactly it would do; then it can be allowed once only. */
   unknown?: boolean;
+  /** True for a command that goes on running after its turn, until it is stopped or its window is closed; then it can be allowed once only. */
+  kept?: boolean;
 }) & ({
   kind: "edit";
   /** Each file once, in the engine's order. */

@@ -20,6 +20,10 @@ export const VALUES = {
     "recorded",
     "already_resolved",
   ] satisfies T.ApprovalOutcome[] as readonly T.ApprovalOutcome[],
+  Background: [
+    "turn",
+    "kept",
+  ] satisfies T.Background[] as readonly T.Background[],
   BeforeSource: [
     "written_here",
     "agent_diff",

@@ -36,12 +36,19 @@ const REFUSED: Readonly<Record<Refusal, Standing>> = {
   expired: { icon: "circle-slash", word: "denied: the time ran out", look: "denied" },
 };
 
+/** How long a command in the background runs. */
+const IN_BACKGROUND: Readonly<Record<NonNullable<Call["background"]>, string>> = {
+  turn: "runs in the background",
+  kept: "runs on after the turn",
+};
+
 /** How a call stands; one that was not allowed did not fail, whatever its engine has for a word. One that ran ran. */
 export function standingOf(
-  { status, preview, exitCode }: Pick<Call, "status" | "preview" | "exitCode">,
+  { status, preview, exitCode, background }: Pick<Call, "status" | "preview" | "exitCode" | "background">,
   refused: Refusal | undefined,
 ): Standing {
   if (refused !== undefined && status !== "ok") return REFUSED[refused];
+  if (status === "running" && background != null) return { icon: "loading", word: IN_BACKGROUND[background], look: "running" };
   const standing = STATUS[status] ?? { icon: "question", word: status, look: "cancelled" };
   // The built-in engine tells it in the words of the result only.
   const code = exitCode ?? exitCodeOf(preview ?? "");
@@ -108,6 +115,15 @@ export function Outcome({ block, refused }: { block: Call; refused?: Refusal | u
       {block.diff != null && <Diff text={block.diff} label="Changes" />}
       {text !== "" && <ToolResult text={text} label={block.status === "running" ? "Output so far" : "Result"} />}
       <div class="actions">
+        {block.status === "running" && block.background != null && block.toolCallId != null && (
+          <button
+            type="button"
+            class="link"
+            onClick={() => void model.choices.command("stop_command", { toolCallId: block.toolCallId })}
+          >
+            Stop this command
+          </button>
+        )}
         {block.truncated === true && whole === undefined && look !== "denied" && (
           <button type="button" class="link" disabled={busy} onClick={() => void showAll()}>
             Show all{block.bytes == null ? "" : ` (${bytes(block.bytes)})`}
