@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::editor_asks::PendingAsk;
 use super::ports::{CommandCall, CommandRan, EngineCall, FileJob, HeldCommand};
-use super::state::{App, Session};
+use super::sessions::Session;
+use super::state::App;
 use crate::domain::background::Background;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::event::{LocalKind, NormalizedEvent};
