@@ -49,6 +49,8 @@ fn main() {
         println!("Run this with `cargo bench --bench desktop_host`.");
         return;
     }
+    // The second one in a process is refused, and then the first one stays.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let seconds = if arguments.iter().any(|argument| argument == "--short") { 2 } else { 10 };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -66,15 +68,22 @@ async fn measure(seconds: u64) {
     let empty = resident(host.child.id());
     let mut sockets = Vec::new();
     for at in 0..SOCKETS {
-        let session = session(&host).await;
-        sockets.push((session.clone(), connect(&host, &session, at).await));
+        // Two on each session, of which the first prompts: the engine runs 32 turns at a time.
+        let session = match sockets.last() {
+            Some((before, _)) if at % 2 == 1 => String::clone(before),
+            _ => session(&host).await,
+        };
+        let socket = connect(&host, &session, at).await;
+        sockets.push((session, socket));
     }
     let opened = resident(host.child.id());
     // One more on the first session, which reads nothing after its handshake.
     let stalled = connect(&host, &sockets[0].0, SOCKETS).await;
     let together = Arc::new(Barrier::new(SOCKETS));
-    let clients =
-        sockets.into_iter().map(|(_, socket)| tokio::spawn(follow(socket, Arc::clone(&together), begun)));
+    let clients = sockets.into_iter().enumerate().map(|(at, (_, socket))| {
+        let part = if at % 2 == 0 { Part::Prompts } else { Part::Listens };
+        tokio::spawn(follow(socket, part, Arc::clone(&together), begun))
+    });
     let mut delays = Vec::new();
     for client in clients.collect::<Vec<_>>() {
         delays.extend(client.await.expect("a client"));
@@ -189,11 +198,20 @@ async fn connect(host: &Host, session: &str, at: usize) -> Socket {
     }
 }
 
-/// Prompts with all others, and gives how long each token took, in microseconds.
-async fn follow(mut socket: Socket, together: Arc<Barrier>, begun: Instant) -> Vec<u64> {
+/// What a client does in its session.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Prompts,
+    Listens,
+}
+
+/// Prompts with all others, or listens, and gives how long each token took, in microseconds.
+async fn follow(mut socket: Socket, part: Part, together: Arc<Barrier>, begun: Instant) -> Vec<u64> {
     together.wait().await;
-    let prompt = json!({ "type": "client.user_message", "message": "go on", "context": {} });
-    socket.send(Message::Text(prompt.to_string().into())).await.expect("is sent");
+    if part == Part::Prompts {
+        let prompt = json!({ "type": "client.user_message", "message": "go on", "context": {} });
+        socket.send(Message::Text(prompt.to_string().into())).await.expect("is sent");
+    }
     let mut delays = Vec::new();
     while let Some(Ok(message)) = socket.next().await {
         let Ok(text) = message.to_text() else { continue };

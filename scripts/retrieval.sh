@@ -3,7 +3,7 @@
 #
 #   scripts/retrieval.sh            the half of the questions by which the search was tuned, with each miss
 #   scripts/retrieval.sh --unseen   the other half: only how good it is
-#   scripts/retrieval.sh --trees D  with repositories that lie in D already: D/ripgrep, D/scrapy, D/vue
+#   scripts/retrieval.sh --trees D  with repositories that lie in D already: D/ripgrep, D/scrapy, D/vue, D/werkzeug
 #
 # The repositories are fetched into target/retrieval, each at the commit that its questions name.
 set -euo pipefail
@@ -22,7 +22,7 @@ done
 if [[ -z $trees ]]; then
   trees=$PWD/target/retrieval
   for file in tests/retrieval/questions/*.tsv; do
-    read -r _ address commit <"$file"
+    read -r _ address commit _ <"$file"
     tree=$trees/$(basename "$file" .tsv)
     [[ -d $tree/.git ]] || git init --quiet "$tree"
     git -C "$tree" cat-file -e "$commit^{commit}" 2>/dev/null || git -C "$tree" fetch --quiet --depth 1 "$address" "$commit"

@@ -215,7 +215,7 @@ pub mod host {
         pub use crate::host::ports::{Root, WorkspaceView};
     }
     pub mod retrieval {
-        pub use crate::host::retrieval::{Found, find_places, new_indexes};
+        pub use crate::host::retrieval::{Found, Place, Symbol, SymbolKind, find_places, new_indexes};
     }
 }
 #[cfg(feature = "server")]

@@ -7,7 +7,7 @@ use std::path::Path;
 pub enum Half {
     /// The first, third, ... question of a file.
     Tuned,
-    /// The second, fourth, ...
+    /// The second, fourth, ...; each of a file that says `unseen` at its head.
     Unseen,
 }
 
@@ -21,7 +21,7 @@ pub struct KnownPlace {
 
 impl KnownPlace {
     /// Whether these lines have something of it.
-    pub fn meets(&self, path: &str, first: u64, last: u64) -> bool {
+    pub fn meets(&self, path: &str, (first, last): (u64, u64)) -> bool {
         self.path == path && first <= self.last && last >= self.first
     }
 }
@@ -59,10 +59,11 @@ fn read(path: &Path) -> QuestionFile {
     let head =
         text.lines().next().and_then(|line| line.strip_prefix("# ")).expect("it begins with its repository");
     let (_, commit) = head.split_once(' ').expect("the repository has a commit");
+    let (commit, is_unseen) = commit.strip_suffix(" unseen").map_or((commit, false), |commit| (commit, true));
     let asked = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
     let questions = asked.enumerate().map(|(at, line)| {
         let (text, places) = line.split_once('\t').expect("a question has places");
-        let half = if at % 2 == 0 { Half::Tuned } else { Half::Unseen };
+        let half = if at % 2 == 0 && !is_unseen { Half::Tuned } else { Half::Unseen };
         Question { text: text.to_owned(), places: places.split(' ').map(place).collect(), half }
     });
     QuestionFile {

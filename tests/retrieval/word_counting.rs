@@ -35,7 +35,8 @@ impl Chunks {
                     let lines: Vec<&str> = text.lines().collect();
                     for start in (0..lines.len()).step_by(LINES / 2) {
                         let end = (start + LINES).min(lines.len());
-                        let place = (rel.clone(), start as u64 + 1, end as u64);
+                        let lines_of = (start as u64 + 1, end as u64);
+                        let place = FoundPlace { path: rel.clone(), lines: lines_of, named: Vec::new() };
                         chunks.push((place, words(&lines[start..end].join("\n")).collect()));
                     }
                 }

@@ -9,7 +9,7 @@ use super::refused;
 use crate::domain::dialect::desktop::message::RetrieveStage;
 use crate::host::counted;
 use crate::host::question::fence;
-use crate::host::retrieval::{self, Found, Place, Stage};
+use crate::host::retrieval::{self, Found, Place, Stage, Symbol};
 use crate::host::tools::{search, shown};
 use crate::host::turn::args;
 use crate::host::turn_output::TurnOutput;
@@ -125,7 +125,18 @@ fn shown_place(number: usize, place: &Place) -> String {
         None => String::new(),
     };
     let lines = excerpt(&place.snippet, (place.line - place.start_line) as usize);
-    format!("\n{number}. `{path}:{}`{symbol}\n\n{}", place.line, fenced(&path, &lines))
+    let further = further(&place.further);
+    format!("\n{number}. `{path}:{}`{symbol}\n\n{}{further}", place.line, fenced(&path, &lines))
+}
+
+/// What else of the file may be meant.
+fn further(symbols: &[Symbol]) -> String {
+    if symbols.is_empty() {
+        return String::new();
+    }
+    let one =
+        |symbol: &Symbol| format!("{} `{}` (line {})", symbol.kind.as_str(), symbol.name, symbol.start_line);
+    format!("\nAlso in this file: {}.\n", symbols.iter().map(one).collect::<Vec<_>>().join(", "))
 }
 
 /// At most `LINES` lines around the line to jump to, from 0, without blank ones at the edges.

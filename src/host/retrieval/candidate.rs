@@ -19,6 +19,13 @@ const PLACES_PER_FILE: usize = 3;
 /// What a further place of a file counts, so that places of other files come before it.
 const FURTHER_PLACE: [f64; PLACES_PER_FILE] = [1.0, 0.8, 0.65];
 
+/// Further definitions of a file that are named beside its best place: between neighbours that speak of the same things, a reader
+/// knows better than a ranking.
+const FURTHER_NAMED: usize = 4;
+
+/// What one of these must score against the best.
+const WORTH_NAMING: f64 = 0.35;
+
 /// Lines that are shown of a file of which only the path fits.
 const BEGINNING: usize = 12;
 
@@ -149,14 +156,41 @@ impl<'a> CloserLook<'a> {
         root: Option<String>,
     ) -> Vec<Place> {
         let lines: Vec<&str> = self.text.lines().collect();
-        without_overlap(self.stretches(candidate, question, scorer, &lines), PLACES_PER_FILE)
+        let stretches = self.stretches(candidate, question, scorer, &lines);
+        let mut places: Vec<Place> = without_overlap(stretches.clone(), PLACES_PER_FILE)
             .into_iter()
             .zip(FURTHER_PLACE)
             .map(|(stretch, counts)| {
                 let score = candidate.worth.of_place(stretch.score) * counts;
                 self.place(stretch, score, &lines, root.clone())
             })
-            .collect()
+            .collect();
+        let further = self.further(stretches, &places);
+        if let Some(best) = places.first_mut() {
+            best.further = further;
+        }
+        places
+    }
+
+    /// Definitions that fit and are neither shown nor around what is shown, best first.
+    fn further(&self, mut stretches: Vec<Stretch>, places: &[Place]) -> Vec<Symbol> {
+        stretches.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.start.cmp(&b.start)));
+        let best = stretches.first().map_or(0.0, |stretch| stretch.score);
+        let mut named: Vec<Symbol> = Vec::new();
+        for stretch in stretches.iter().filter(|stretch| stretch.score > best * WORTH_NAMING) {
+            let Some(symbol) = stretch.symbol.and_then(|at| self.symbols.get(at)) else { continue };
+            let is_shown = places.iter().any(|place| {
+                let begins_there = (place.start_line..=place.end_line).contains(&symbol.start_line);
+                begins_there || place.symbol.as_ref() == Some(symbol)
+            });
+            if !is_shown && !named.contains(symbol) {
+                named.push(symbol.clone());
+            }
+            if named.len() == FURTHER_NAMED {
+                break;
+            }
+        }
+        named
     }
 
     fn stretches(
@@ -200,6 +234,7 @@ impl<'a> CloserLook<'a> {
             snippet: snippet(lines, start, end),
             score: (score * 1_000.0).round() / 1_000.0,
             symbol: symbol.cloned(),
+            further: Vec::new(),
         }
     }
 }

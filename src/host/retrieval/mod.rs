@@ -64,6 +64,8 @@ pub struct Place {
     pub score: f64,
     /// The definition that the place shows or lies in, where one is known.
     pub symbol: Option<Symbol>,
+    /// Further definitions of the file that fit, best first; only with the best place of a file.
+    pub further: Vec<Symbol>,
 }
 
 /// A definition.

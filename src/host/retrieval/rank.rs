@@ -139,6 +139,7 @@ fn scorer(evidence: &Evidence, question: &SearchQuestion, files: usize) -> Score
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::retrieval::Symbol;
     use crate::host::retrieval::walk::tests::{Fixture, GO_ON};
 
     fn ask(view: &WorkspaceView, question: &str) -> Found {
@@ -237,6 +238,23 @@ mod tests {
             ("b/kinds.rs", "pub struct RedDoor {\n    open: bool,\n}\n"),
         ]);
         assert_eq!(ask(&fixture.view(), "RedDoor").places[0].path, "b/kinds.rs");
+    }
+
+    #[test]
+    fn neighbours_that_fit_are_named_beside_the_best_place_of_their_file() {
+        let door = |verb: &str| {
+            let body = "    work();\n".repeat(20);
+            format!("/// Does it to the red door.\nfn {verb}_red_door() {{\n{body}}}\n\n")
+        };
+        let doors: String = ["open", "close", "lock", "unlock", "paint", "hang"].map(door).concat();
+        let fixture = Fixture::new(&[("src/doors.rs", &doors), ("src/other.rs", "fn unrelated() {}\n")]);
+        let found = ask(&fixture.view(), "what is done to the red door?");
+        let (best, others) = found.places.split_first().unwrap();
+        let shown: Vec<&Symbol> = found.places.iter().filter_map(|place| place.symbol.as_ref()).collect();
+        assert!((1..=4).contains(&best.further.len()), "{:?}", best.further);
+        assert!(best.further.iter().all(|symbol| !shown.contains(&symbol)), "{:?}", best.further);
+        assert!(others.iter().all(|place| place.further.is_empty()));
+        assert_eq!(shown.len() + best.further.len(), 6);
     }
 
     #[test]
