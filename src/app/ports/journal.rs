@@ -165,7 +165,7 @@ pub(crate) type SearchDone = Box<dyn FnOnce(Result<SearchFound, JournalError>) +
 
 /// What was found.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct SearchFound {
+pub(crate) struct SearchFound {
     /// Session and what was said there, the newest first, a few a session.
     pub(crate) said: Vec<(String, Said)>,
     /// Sessions at the end of the list that were not searched, because there are too many.
