@@ -139,11 +139,6 @@ impl App {
         self.record_losses();
         self.begin_looking();
         self.take_over();
-        let keep = self.sessions.iter().filter(|(_, session)| !session.record.kept_commands.is_empty());
-        for session_id in keep.map(|(id, _)| id.clone()).collect::<Vec<_>>() {
-            // What another window runs is not ours to speak of.
-            let _ = self.hold(&session_id);
-        }
     }
 
     /// A turn whose window is gone: its lease is ours now.

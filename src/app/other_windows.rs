@@ -5,6 +5,7 @@
 
 use super::live::LinkState;
 use super::ports::{EngineCall, HolderRequest, News};
+use super::record::Record;
 use super::sessions::Session;
 use super::state::App;
 
@@ -102,7 +103,8 @@ impl App {
         self.take_over();
     }
 
-    /// Turns that nobody works on: the window that began them is gone. One that is paused stays as it is, and shows what it asks.
+    /// Turns that nobody works on, and commands that went on after theirs: the window that began them is gone. A turn that is paused
+    /// stays as it is, and shows what it asks.
     pub(super) fn take_over(&mut self) {
         let paused = |(_, session): &(&String, &Session)| session.record.turn.is_paused();
         let shown = self.sessions.iter().filter(paused).filter(|(_, session)| session.live.is_none());
@@ -112,10 +114,13 @@ impl App {
             }
         }
         let free = |id: &str| !self.leases.ours.contains(id) && !self.leases.elsewhere.contains(id);
-        let open =
-            self.sessions.iter().filter(|(id, session)| session.record.turn.is_worked_on() && free(id));
+        let left = |record: &Record| record.turn.is_worked_on() || !record.kept_commands.is_empty();
+        let open = self.sessions.iter().filter(|(id, session)| left(&session.record) && free(id));
         for session_id in open.map(|(id, _)| id.clone()).collect::<Vec<_>>() {
-            if self.hold(&session_id).is_ok() {
+            let is_open =
+                |app: &Self| app.known(&session_id).is_ok_and(|session| session.record.turn.is_worked_on());
+            // Commands that went on after their turn are settled with the lease.
+            if self.hold(&session_id).is_ok() && is_open(self) {
                 self.settle_left(&session_id);
             }
         }

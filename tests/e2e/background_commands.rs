@@ -228,7 +228,7 @@ fn a_kept_command_is_gone_with_its_window_and_the_next_one_says_so() {
     server.ask("bb/init", json!({}));
     // Then it is gone, its card says so, and the model hears it
     until_gone(&pids);
-    let lost = block(&mut server, &session);
+    let lost = until_block(&mut server, &session, "its end", |block| block["status"] != "running");
     assert_eq!(lost["status"], "cancelled", "{lost}");
     let shown = lost["preview"].as_str().expect("a preview");
     assert!(shown.ends_with("It ended with the window that ran it."), "{shown}");
