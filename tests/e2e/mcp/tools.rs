@@ -173,7 +173,17 @@ fn a_call_that_waits_outlives_a_kill_and_is_made_once_when_it_is_allowed_then() 
     assert_eq!(waiting["subject"]["server"], "docs", "{listed}");
     let answer = json!({ "sessionId": session, "requestId": waiting["requestId"], "decision": "allow_once",
                          "digest": waiting["digest"] });
-    place.server.ask("bb/approvePermission", answer);
+    // What the killed process had started holds the session until it has ended.
+    let began = Instant::now();
+    loop {
+        let id = place.server.request("bb/approvePermission", answer.clone());
+        let told = place.server.wait_response(&id);
+        if told.get("result").is_some() {
+            break;
+        }
+        assert!(told["error"]["data"]["code"] == "conflict" && began.elapsed() < PATIENCE, "{told}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
     // Then the call is made, once
     place.model.asked();
     assert_eq!(place.model.asked().tool_result(), "late");
