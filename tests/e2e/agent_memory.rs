@@ -257,7 +257,9 @@ fn a_plan_is_shown_with_how_far_it_is_and_kept_across_a_summary_turns_and_a_kill
     let said: Vec<String> =
         messages(asked.last().expect("asked")).into_iter().map(|(_, text)| text).collect();
     let kept = "The plan that the user sees, as it stood:\n1. [x] Read all\n2. [>] Write it down";
-    assert!(said.iter().any(|text| text.starts_with("go on") && text.ends_with(kept)), "{said:?}");
+    // Where the last summary fell depends on the sizes of the tools' own words.
+    assert!(said.iter().any(|text| text.ends_with(kept)), "{said:?}");
+    assert_eq!(said.last().map(String::as_str).map(|text| text.starts_with("go on")), Some(true), "{said:?}");
 }
 
 /// Done when: 200 calls, a summary in their middle, and what they cost here. `cargo test --test e2e 200 -- --nocapture` prints it.

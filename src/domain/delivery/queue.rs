@@ -1,4 +1,4 @@
-//! Prompts that wait behind a running turn.
+//! The queue of a session: prompts that are queued behind a running turn.
 //!
 //! Owns their order and the pause. Never starts a turn.
 
