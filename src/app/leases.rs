@@ -46,11 +46,29 @@ pub(in crate::app) fn digest(record: &[u8]) -> u64 {
 }
 
 impl App {
-    /// Before a session is changed: its lease is this window's, and the copy in memory is the newest there is.
+    /// Before a session is changed: its lease is this window's, the copy in memory is the newest there is, and what a window
+    /// that is gone left open of a turn is settled.
     pub(super) fn hold(&mut self, session_id: &str) -> Result<(), CodedError> {
         if self.leases.ours.contains(session_id) {
             return Ok(());
         }
+        self.take_lease(session_id)?;
+        self.settle_cut(session_id);
+        Ok(())
+    }
+
+    /// The turn of a session whose lease became ours: no window runs it any more. One that an engine went on with is settled
+    /// by its stream.
+    pub(super) fn settle_cut(&mut self, session_id: &str) {
+        let is_cut =
+            |session: &Session| session.record.turn.is_worked_on() && !self.is_followed(&session.record);
+        if self.known(session_id).is_ok_and(is_cut) {
+            self.settle_interrupted(session_id);
+        }
+    }
+
+    /// Makes the lease of a session this window's, and reads it anew.
+    pub(super) fn take_lease(&mut self, session_id: &str) -> Result<(), CodedError> {
         self.meet(session_id);
         self.known(session_id)?;
         match self.journal()?.take(session_id) {

@@ -163,8 +163,10 @@ impl App {
         };
         for (session_id, reason) in losses {
             // Those of other workspaces are told when their workspace is opened.
+            // Before what is said of a turn that was cut.
+            let was_ours = self.leases.ours.contains(&session_id);
             if !self.sessions.contains(&session_id)
-                || self.hold(&session_id).is_err()
+                || (!was_ours && self.take_lease(&session_id).is_err())
                 || self.load(&session_id).is_err()
             {
                 continue;
@@ -177,6 +179,9 @@ impl App {
                 record.damage = Some(reason);
             }
             self.flush(&session_id);
+            if !was_ours {
+                self.settle_cut(&session_id);
+            }
             if let Some(journal) = self.journal.as_mut()
                 && let Err(error) = journal.loss_recorded(&session_id)
             {
@@ -188,7 +193,7 @@ impl App {
 
     /// A turn was running when the last process ended. One of ours that waits for an answer waits on; of any other the asks are
     /// cancelled, the end is said, and the queue waits for the user.
-    fn settle_interrupted(&mut self, session_id: &str) {
+    pub(super) fn settle_interrupted(&mut self, session_id: &str) {
         if self.load(session_id).is_err() {
             return;
         }

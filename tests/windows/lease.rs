@@ -226,6 +226,35 @@ fn a_session_is_taken_over_only_when_the_commands_of_its_killed_window_are_gone(
 }
 
 #[test]
+fn an_answer_that_comes_the_moment_a_window_is_gone_goes_on_with_its_turn() {
+    let user = User::new();
+    let (mut first, mut second) = (user.window(), user.window());
+    let session = first.session();
+    // Given a turn that waits for an answer in one window, and another one that shows it
+    first.prompt(&session, "run: echo yes > ran");
+    first.wait_ask(&session);
+    select(&mut second, &session);
+    let listed = second.ask("bb/permission/list", json!({}));
+    let waiting = &listed["pending"][0]["permission"];
+    let answer = json!({ "sessionId": session, "requestId": waiting["requestId"], "decision": "allow_once",
+                         "digest": waiting["digest"] });
+    // When the first is killed, and the answer comes as soon as it may, before the other one has looked what there is to settle
+    first.kill();
+    loop {
+        let id = second.request("bb/approvePermission", answer.clone());
+        let told = second.wait_response(&id);
+        if told.get("result").is_some() {
+            break;
+        }
+        assert_eq!(code(&told["error"]), "conflict", "{told}");
+    }
+    // Then it is done
+    second.wait_event(&session, "the end of the turn", |event| event["class"] == "run.finished");
+    let ran = std::fs::read_to_string(second.workspace.path().join("ran")).unwrap_or_default();
+    assert_eq!(ran, "yes\n");
+}
+
+#[test]
 fn the_draft_of_a_spec_is_the_newest_in_whichever_window_it_is_opened() {
     let user = User::new();
     let (mut first, mut second) = (user.window(), user.window());
