@@ -11,6 +11,7 @@ use crate::host::models::ToolSpec;
 use crate::host::proposal::ProposalRefusal;
 use crate::host::turn_output::TurnOutput;
 
+/// Its name for a model.
 pub(crate) const NAME: &str = "plan";
 
 /// Steps that somebody reads.
