@@ -18,7 +18,7 @@ pub(super) fn not_found(text: &str, wanted: &str) -> String {
     let wanted: Vec<&str> = wanted.lines().collect();
     let lines: Vec<&str> = text.lines().take(LINES).collect();
     let Some((at, alike)) = nearest(&lines, &wanted) else {
-        return format!("{said} Read the file again.");
+        return said.to_owned();
     };
     let here = &lines[at..(at + wanted.len()).min(lines.len())];
     if here.iter().map(|line| line.trim()).eq(wanted.iter().map(|line| line.trim())) {
@@ -34,7 +34,7 @@ pub(super) fn not_found(text: &str, wanted: &str) -> String {
                 at + 1
             )
         }
-        None => format!("{said} Read the file again from line {}.", at + 1),
+        None => format!("{said} The nearest place is line {}.", at + 1),
     }
 }
 
@@ -86,7 +86,7 @@ mod tests {
             not_found(TEXT, "fn two() {\n  let b = 2;"),
             "old_text does not occur in the file. At line 6 it stands with other white space; copy it from there."
         );
-        assert_eq!(not_found(TEXT, "nowhere"), "old_text does not occur in the file. Read the file again.");
+        assert_eq!(not_found(TEXT, "nowhere"), "old_text does not occur in the file.");
     }
 
     #[test]
