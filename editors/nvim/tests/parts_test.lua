@@ -661,7 +661,7 @@ test('a model is provider/name, and a slash in a name is not a provider', functi
 end)
 
 test('subcommands complete by what was typed', function()
-  same(command.complete('s', 'BreadBoard s', 12), { 'select', 'sessions', 'setup', 'stop' })
+  same(command.complete('s', 'BreadBoard s', 12), { 'select', 'sessions', 'setup', 'stop', 'stopcommand' })
   same(command.complete('r', 'BreadBoard queue r', 18), { 'resume' })
   same(command.complete('git', 'BreadBoard diff a.txt git', 25), { 'git:HEAD' })
   same(vim.fn.getcompletion('BreadBoard appr', 'cmdline'), { 'approvals', 'approve' })
