@@ -105,8 +105,10 @@ export default async function oneHost(stage) {
     await other?.kill();
     host.stop();
     await editor.machine({});
-    // Not a reload: the window may be closed.
+    // Not a reload: the window may be closed. The next chapter finds the view as others leave it, and a window that is up.
     await open();
+    await stage.show("BreadBoard");
+    await view.getByLabel("Prompt", { exact: true }).waitFor();
     await started();
   }
 }
