@@ -76,6 +76,8 @@ impl HttpPeer {
     /// Takes another token, or forgets the one there is; requests from now on use it.
     pub(crate) fn set_token(&self, token: Option<String>) {
         *self.token.write().unwrap_or_else(PoisonError::into_inner) = token;
+        // Whoever waits hears of it, and of one that comes before anybody waits the next who does.
+        self.new_token.notify_waiters();
         self.new_token.notify_one();
         self.trouble.notify_one();
     }

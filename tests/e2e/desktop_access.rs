@@ -41,6 +41,21 @@ fn r002_06_08_a_token_that_was_typed_by_hand_opens_routes_and_sockets_and_stands
 }
 
 #[test]
+fn r002_06_a_token_that_the_editor_gives_behind_its_greeting_is_waited_for() {
+    const TOKEN: &str = "desk-token-4711-abcdef";
+    let options = HostOptions { token: Some(TOKEN.to_owned()), ..scripted(&json!([])) };
+    let desk = HostDesk::start(options);
+    // Given an editor that starts the server without a token, and gives it as soon as it may
+    let mut server = Server::ready(desk.chosen(true));
+    server.ask("bb/setCredentials", json!({ "scope": "engine", "token": TOKEN }));
+    // Then the host is connected, and nobody was told that a token is missing
+    connected(&server);
+    let told: Vec<_> =
+        server.received().into_iter().filter(|message| message["params"]["status"] == "error").collect();
+    assert_eq!(told, Vec::<serde_json::Value>::new());
+}
+
+#[test]
 fn r002_04_a_token_never_goes_in_the_clear_to_another_machine() {
     let options = chosen("http://192.0.2.1:3199", true).env("BREADBOARD_API_TOKEN", "secret-4711");
     let server = Server::ready(options);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::DesktopParts;
-use super::link::wake::pause;
+use super::link::wake::{TOKEN, pause};
 use super::trouble::HostTrouble;
 use crate::app::ports::{Connectivity, EngineReport};
 use crate::domain::dialect::desktop::http;
@@ -28,8 +28,13 @@ pub(super) async fn watch(parts: Arc<DesktopParts>, mut dropped: watch::Receiver
 async fn look(parts: &DesktopParts) {
     parts.report(EngineReport::Connectivity(Connectivity::Connecting { retry: 0 })).await;
     let mut retry = 0;
+    let mut token_may_come = true;
     loop {
         match probe(parts).await {
+            Err(trouble) if trouble.wants_token() && std::mem::take(&mut token_may_come) => {
+                // Told only when it does not come.
+                let _ = tokio::time::timeout(TOKEN, parts.client.new_token()).await;
+            }
             Ok(capabilities) => {
                 retry = 0;
                 parts.state().capabilities.clone_from(&capabilities);

@@ -42,6 +42,11 @@ pub(super) enum HostTrouble {
 }
 
 impl HostTrouble {
+    /// Whether it wants a token, and none was there to send.
+    pub(super) fn wants_token(&self) -> bool {
+        matches!(self, Self::Unauthorized { had_token: false })
+    }
+
     /// A failure of the transport.
     pub(super) fn of_transport(error: &HttpError) -> Self {
         match error {

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use super::open_turn::{LinkTurn, LinkTurnOver};
 use super::said::SaidToHost;
 use super::standing::{LinkBefore, SocketStanding, StandingTurn, TurnFate};
-use super::wake::{SOON, pause};
+use super::wake::{SOON, TOKEN, pause};
 use crate::app::inbox::Reply;
 use crate::app::ports::{
     AttachedTurn, ClientRequest, EngineDecision, EngineReport, LinkNews, StreamReport, TurnFailure,
@@ -141,6 +141,7 @@ impl LinkTask {
 
     /// Until nobody wants the session any more, or the host does not have it.
     pub(super) async fn run(mut self) {
+        let mut token_may_come = true;
         loop {
             let (retry, error) = self.trouble.clone().unzip();
             self.link(LinkNews::Connecting { retry: retry.unwrap_or_default(), error }).await;
@@ -159,6 +160,15 @@ impl LinkTask {
                 SocketTry::Failed(HostTrouble::Gone(_)) => {
                     let reason = "The desktop host does not have this session any more.".to_owned();
                     return self.link(LinkNews::Gone { reason }).await;
+                }
+                // Told only when it does not come.
+                SocketTry::Failed(trouble)
+                    if trouble.wants_token() && std::mem::take(&mut token_may_come) =>
+                {
+                    if !self.rest(TOKEN).await {
+                        return;
+                    }
+                    continue;
                 }
                 SocketTry::Failed(trouble) => {
                     (false, self.parts.told(&trouble).message, trouble.wait().unwrap_or_default())
@@ -205,12 +215,16 @@ impl LinkTask {
         }
     }
 
-    /// A pause between two tries; `false`: nobody wants the session any more.
+    /// A pause between two tries, which ends when a token comes; `false`: nobody wants the session any more.
     async fn rest(&mut self, pause: Duration) -> bool {
         let until = self.now() + pause;
+        let client = self.parts.client.clone();
+        let new_token = client.new_token();
+        tokio::pin!(new_token);
         while self.now() < until {
             let wake = self.wake(Some(until));
             tokio::select! {
+                () = &mut new_token => return true,
                 order = self.orders.recv() => match order {
                     Some(order) => self.take(order).await,
                     None => return false,

@@ -31,6 +31,9 @@ pub(super) const QUESTION: Duration = Duration::from_millis(250);
 /// When a try that has not come to an end is told.
 pub(super) const SOON: Duration = Duration::from_millis(1_500);
 
+/// How long a token is waited for at a host that wants one and was given none: an editor hands it over right behind its greeting.
+pub(in crate::engine::desktop) const TOKEN: Duration = Duration::from_secs(1);
+
 /// Doubled at each try up to the longest, and up to a quarter shorter, so that several windows do not ask in step.
 pub(in crate::engine::desktop) fn pause(retry: u32, chance: u128) -> Duration {
     let whole = FIRST_PAUSE.saturating_mul(1 << retry.saturating_sub(1).min(10)).min(LONGEST_PAUSE);
