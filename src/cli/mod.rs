@@ -28,6 +28,7 @@ mod own_words;
 mod pair;
 mod pair_args;
 mod policy;
+mod private_file;
 mod proxy;
 mod render;
 mod schema;

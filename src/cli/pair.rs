@@ -4,11 +4,11 @@
 //! stdin, since a command line can be read by others. Never says the token besides.
 
 use std::io::{IsTerminal, Write};
-use std::path::Path;
 
 use super::ask::refuse;
 use super::exit::Exit;
 use super::pair_args::PairArgs;
+use super::private_file;
 use crate::engine::desktop::pair as trade;
 
 /// Most bytes of a line with a code.
@@ -36,7 +36,7 @@ pub(super) fn pair(args: &PairArgs) -> Exit {
             Err(_) => Exit::Failed,
         };
     };
-    match keep(file, &token) {
+    match private_file::replace(file, &format!("{token}\n")) {
         Ok(()) => {
             let _ = writeln!(std::io::stderr(), "breadboard-ls: The token is in {}.", file.display());
             Exit::Done
@@ -57,29 +57,4 @@ fn code() -> Result<String, String> {
         Ok(_) if !code.is_empty() => Ok(code.to_owned()),
         Ok(_) | Err(_) => Err("There is no code; type the one in the terminal of the host.".to_owned()),
     }
-}
-
-/// In place of what the file held: whoever reads it has the old token or the new one.
-fn keep(file: &Path, token: &str) -> std::io::Result<()> {
-    if let Some(place) = file.parent().filter(|place| !place.as_os_str().is_empty()) {
-        std::fs::create_dir_all(place)?;
-    }
-    let mut name = file.as_os_str().to_owned();
-    name.push(format!(".{}", uuid::Uuid::new_v4()));
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    let written = options.open(&name).and_then(|mut made| {
-        made.write_all(format!("{token}\n").as_bytes())?;
-        made.sync_all()?;
-        std::fs::rename(&name, file)
-    });
-    if written.is_err() {
-        let _ = std::fs::remove_file(&name);
-    }
-    written
 }

@@ -282,7 +282,7 @@ fn menu(choices: &[WhoAnswers]) -> String {
                 "no model: questions are answered with places in the code".to_owned(),
             ),
         };
-        format!("  {:>2}  {name:<20} {about}\n", at + 1)
+        format!("  {:>2}  {name:<30} {about}\n", at + 1)
     });
     lines.collect()
 }

@@ -2,12 +2,12 @@
 //!
 //! Owns where it lies, who may have written it, and how it is written. It names models, agents and addresses; no key is ever in it.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
 use super::args::{ServerArgs, overrides};
+use super::private_file;
 use crate::protocol::settings::{Overrides, UserChoice};
 
 /// Largest file that is read, in bytes: it holds two short objects.
@@ -91,31 +91,7 @@ pub(super) fn keep(path: &Path, engine: Option<Value>, model: Option<Value>) -> 
         };
     }
     let text = format!("{:#}\n", Value::Object(whole));
-    write(path, &text).map_err(|error| refused(format!("cannot be written ({error})")))
-}
-
-fn write(path: &Path, text: &str) -> std::io::Result<()> {
-    if let Some(place) = path.parent() {
-        std::fs::create_dir_all(place)?;
-    }
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}", uuid::Uuid::new_v4()));
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    let written = options.open(&name).and_then(|mut made| {
-        made.write_all(text.as_bytes())?;
-        made.sync_all()?;
-        std::fs::rename(&name, path)
-    });
-    if written.is_err() {
-        let _ = std::fs::remove_file(&name);
-    }
-    written
+    private_file::replace(path, &text).map_err(|error| refused(format!("cannot be written ({error})")))
 }
 
 #[cfg(test)]
