@@ -123,8 +123,9 @@ fn an_engine_that_takes_connections_and_never_answers_is_given_up_in_time() {
         let began = std::time::Instant::now();
         let (report, code) =
             report(workspace.path(), state.path(), &["--engine", "breadboard", "--engine-url", &peer]);
-        // Then that ends, and one sentence says what is wrong: 5 s for the engine, 3 s for the end, and a slow machine
-        assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
+        // Then that ends, and one sentence says what is wrong: 5 s for the engine, 3 s for the end, and a machine that does
+        // something else in between. Who asked such an engine for a session would wait for 120 s.
+        assert!(began.elapsed() < std::time::Duration::from_secs(60), "{:?}: {report}", began.elapsed());
         assert_eq!(code, Some(1), "{report}");
         let engine = of(&report, "engine");
         let wanted = ("fail", "breadboard does not answer", "check that it runs and what --engine-url names");

@@ -77,10 +77,11 @@ try {
   stage.say(`done; seconds by chapter: ${times.join(", ")}`);
   await stage.close();
 } catch (error) {
-  console.error(`the chapter "${at}" failed:`, error);
   if (SHOTS) await stage.page.screenshot({ path: path.join(SHOTS, "failed.png") }).catch(() => undefined);
+  console.error(stage.consoleText.slice(-20).map((line) => line.slice(0, 200)).join("\n"));
   console.error(`the page says:\n${await saidBy(stage.page)}`);
-  console.error(stage.consoleText.slice(-20).join("\n"));
+  // Last, since a reader of a long log looks at its end.
+  console.error(`the chapter "${at}" failed:`, error);
   await stage.close();
   process.exitCode = 1;
 }

@@ -34,7 +34,7 @@ export default async function pictures(stage) {
   await command("Notifications: Clear All Notifications");
   if (await page.locator(".part.panel").isVisible()) await command("View: Toggle Panel Visibility");
   await widen(page, 460);
-  await view.getByRole("button", { name: "New session", exact: true }).click();
+  await view.getByRole("button", { name: "New session", exact: true }).first().click();
   await view.locator(".welcome").waitFor();
   const themes = async (scene) => {
     for (const [name, kind] of [
