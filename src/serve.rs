@@ -213,7 +213,9 @@ pub(crate) fn the_loop(
     let runtime = runtime.clone();
     let (agent_reports, agent_runtime) = (engine_reports.clone(), runtime.clone());
     let (hide, agents_hide) = (redactor.clone(), redactor.clone());
-    let pool = McpPool::new(runtime.clone(), process::this_program(), said);
+    let to_the_loop = inbox.clone();
+    let hide_taken = move |secrets| to_the_loop.send(Event::SecretsTaken(secrets)).is_ok();
+    let pool = McpPool::new(runtime.clone(), process::this_program(), said, hide_taken);
     let tool_servers = Arc::clone(&pool);
     let app = App::new(Ports {
         open_journal: Box::new(open_journal),

@@ -24,6 +24,7 @@ impl App {
             Event::Editor { client, event } => self.on_editor(client, event),
             Event::OutboxDrained { client } => self.on_outbox_drained(client),
             Event::FileJobDone(done) => self.on_file_job(done),
+            Event::SecretsTaken(secrets) => self.hide(secrets.into_iter()),
             Event::Shutdown { client, reply } => {
                 // Others go on, where there are any.
                 self.closing |= self.clients.get(client).is_some() && self.clients.len() == 1;

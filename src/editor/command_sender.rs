@@ -85,7 +85,8 @@ impl CommandSender {
                     | Event::Shutdown { .. }
                     | Event::Exit { .. }
                     | Event::OutboxDrained { .. }
-                    | Event::FileJobDone(_) => return,
+                    | Event::FileJobDone(_)
+                    | Event::SecretsTaken(_) => return,
                 },
             },
             false => event,

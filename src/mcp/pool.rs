@@ -34,10 +34,14 @@ const TOLD: usize = 64;
 /// Reads a variable of the environment, for what the definition of a server takes from there.
 type ReadVariable = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
+/// Tells the loop what is to be hidden from here on; false when it takes nothing just now.
+type HideSecrets = Box<dyn Fn(Vec<Secret>) -> bool + Send + Sync>;
+
 /// See the module.
 pub(crate) struct McpPool {
     pub(super) means: StartMeans,
     variable: ReadVariable,
+    hide: HideSecrets,
     state: Mutex<PoolState>,
 }
 
@@ -55,14 +59,17 @@ pub(super) struct PoolState {
 }
 
 impl McpPool {
-    /// No servers yet. `variable` reads our environment by name.
+    /// No servers yet. `variable` reads our environment by name; `hide` is told what a server that a file names takes from there,
+    /// before it is started.
     pub(crate) fn new(
         runtime: Handle,
         guard: PathBuf,
         variable: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+        hide: impl Fn(Vec<Secret>) -> bool + Send + Sync + 'static,
     ) -> Arc<Self> {
         let means = StartMeans { runtime, guard };
-        Arc::new(Self { means, variable: Box::new(variable), state: Mutex::default() })
+        let (variable, hide) = (Box::new(variable), Box::new(hide));
+        Arc::new(Self { means, variable, hide, state: Mutex::default() })
     }
 
     /// The state. No code panics while it holds the lock, and a poisoned one still holds whole values.
@@ -160,32 +167,36 @@ impl McpPool {
         if state.folder.as_ref() != Some(&folder) || !state.may_run {
             return;
         }
+        let mut secrets = Vec::new();
+        let entries: Vec<PoolEntry> =
+            found.into_iter().map(|found| self.found_entry(&state, found, &folder, &mut secrets)).collect();
+        // A loop that takes nothing more is busy: what stands stays, and the next look finds these again.
+        if !secrets.is_empty() && !(self.hide)(secrets) {
+            return;
+        }
         let before = std::mem::take(&mut state.found);
-        let entries: Vec<PoolEntry> = found
-            .into_iter()
-            .map(|found| self.found_entry(&before, found, &state.allowed, &folder))
-            .collect();
         replace(&before, &entries, state.may_run);
         state.found = entries;
     }
 
     fn found_entry(
         &self,
-        before: &[PoolEntry],
+        state: &PoolState,
         found: FoundServer,
-        allowed: &BTreeSet<String>,
         folder: &Path,
+        secrets: &mut Vec<Secret>,
     ) -> PoolEntry {
         let FoundServer { name, file, digest, shown, definition } = found;
         let server = definition.map_err(NoServer::Broken).and_then(|definition| {
-            if !allowed.contains(&digest) {
+            if !state.allowed.contains(&digest) {
                 return Err(NoServer::Unasked(format!(
                     "The file `{file}` of this workspace names the tool server `{name}` ({shown}), which was not started; allow it \
                      in the list of tool servers if you trust it."
                 )));
             }
-            let (filled, _) = filled_in(definition, &self.variable).map_err(NoServer::Broken)?;
-            Ok(self.kept_or_new(before, filled, digest.clone(), folder))
+            let (filled, taken) = filled_in(definition, &self.variable).map_err(NoServer::Broken)?;
+            secrets.extend(taken.into_iter().map(Secret));
+            Ok(self.kept_or_new(&state.found, filled, digest.clone(), folder))
         });
         PoolEntry { name, source: McpSource::Workspace, server, found: Some((digest, shown)) }
     }

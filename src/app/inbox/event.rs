@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::reply::{EditorReply, Reply};
 use super::standard::{PlainAbilities, StandardAnswer, StandardRequest};
 use crate::app::client::ClientId;
-use crate::app::ports::{FileJobDone, Outbox};
+use crate::app::ports::{FileJobDone, Outbox, Secret};
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::overlay::{ContentChange, PositionEncoding};
 use crate::domain::edits::watched_file::WatchedFile;
@@ -77,6 +77,8 @@ pub enum Event {
     },
     /// A file job that the loop asked for is done.
     FileJobDone(FileJobDone),
+    /// What a tool server that a file of the workspace names is about to be started with: hidden before it can say it.
+    SecretsTaken(Vec<Secret>),
 }
 
 impl Event {
@@ -94,7 +96,8 @@ impl Event {
             | Self::ClientGone { .. }
             | Self::Editor { .. }
             | Self::OutboxDrained { .. }
-            | Self::FileJobDone(_) => {}
+            | Self::FileJobDone(_)
+            | Self::SecretsTaken(_) => {}
         }
     }
 }

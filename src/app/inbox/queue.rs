@@ -143,6 +143,7 @@ fn text_of(event: &Event) -> usize {
         | Event::Shutdown { .. }
         | Event::Exit { .. }
         | Event::OutboxDrained { .. }
-        | Event::FileJobDone(_) => 0,
+        | Event::FileJobDone(_)
+        | Event::SecretsTaken(_) => 0,
     }
 }

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::place::{Place, setting};
+use super::place::{HARBOUR, Place, setting};
 use crate::ask_terminal::Session;
 use crate::harness::{Options, Server};
-use crate::model::{Model, says};
+use crate::model::{Model, calls, says};
 
 #[test]
 fn a_workspace_that_is_not_trusted_starts_no_server() {
@@ -75,6 +75,29 @@ fn a_file_of_the_workspace_starts_nothing_without_the_users_word_for_this_conten
     place.until("found", "ready");
     place.server.ask("bb/permission/revoke", json!({ "ruleId": rule["ruleId"] }));
     place.until("found", "unasked");
+}
+
+/// The user allowed a server that takes a variable of ours: what is in it is a secret, whatever it is called.
+#[test]
+fn what_an_allowed_server_of_a_file_takes_from_our_environment_is_hidden_when_it_is_said() {
+    // Given a file of the workspace that names a server with such a variable, and the user's word for it
+    let mut place = Place::of(vec![calls("mcp__found__environment", json!({})), says("ok")], |_| json!({}));
+    let (session, notes) = (place.session.clone(), place.notes());
+    let servers =
+        json!({ "mcpServers": { "found": setting(&notes, "found", json!({ "BERTH": "${HARBOUR}" })) } });
+    place.server.write(".mcp.json", &servers.to_string());
+    let digest = place.standing("found")["digest"].clone();
+    place.server.ask("bb/mcp/allow", json!({ "server": "found", "digest": digest }));
+    place.until("found", "ready");
+    // When it says what it was given
+    place.server.prompt(&session, "look");
+    place.model.asked();
+    place.allow();
+    let told = place.model.asked().tool_result();
+    place.server.wait_end(&session);
+    // Then nobody reads it
+    assert!(told.contains("BERTH="), "{told}");
+    place.assert_nowhere(HARBOUR);
 }
 
 #[test]

@@ -12,6 +12,9 @@ use crate::model::{Model, Reply};
 /// Secrets that the servers are given.
 pub const KEY: &str = "canary-key-of-a-server";
 
+/// What the variable `HARBOUR` of our environment holds, whose name does not say that it is a secret.
+pub const HARBOUR: &str = "canary-of-the-harbour";
+
 pub struct Place {
     pub model: Model,
     pub server: Server,
@@ -30,7 +33,7 @@ fn options(model: &Model, servers: Value) -> Options {
     let chosen = model.chosen(true);
     let mut options = chosen.options.clone();
     options["mcpServers"] = servers;
-    Options { options, ..chosen }.env("OPENAI_API_KEY", "canary-of-ours-1")
+    Options { options, ..chosen }.env("OPENAI_API_KEY", "canary-of-ours-1").env("HARBOUR", HARBOUR)
 }
 
 impl Place {
