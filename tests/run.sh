@@ -96,10 +96,10 @@ all_tests() {
   return "$code"
 }
 
-step "formatting" cargo fmt --check
+step "formatting" cargo fmt --all --check
 step "the wall: domain and protocol compile alone" cargo check --locked --lib --no-default-features
 step "the wall: no runtime behind it" no_runtime_in_the_pure_rooms
-step "lints" cargo clippy --locked --all-targets -- -D warnings
+step "lints" cargo clippy --locked --workspace --all-targets -- -D warnings
 echo "==> seeds; to run with the same again: $again tests/run.sh"
 step "tests ($PROPTEST_CASES cases a property)" all_tests
 

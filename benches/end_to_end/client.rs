@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
@@ -14,9 +15,38 @@ pub struct Program {
 }
 
 impl Program {
-    /// Our own binary, as this bench was built with.
+    /// Our own binary, of the profile that this program was built with.
     pub fn ours() -> Self {
-        Self { program: env!("CARGO_BIN_EXE_breadboard-ls").into(), arguments: Vec::new() }
+        Self { program: built().join("breadboard-ls").into(), arguments: Vec::new() }
+    }
+}
+
+/// The folder of what this profile built.
+pub fn built() -> PathBuf {
+    let own = std::env::current_exe().expect("this program has a path");
+    own.parent().expect("it is in a folder").to_owned()
+}
+
+/// Builds our own binary, so that none is measured that is older than its sources.
+///
+/// # Errors
+/// One sentence.
+pub fn build() -> Result<(), String> {
+    let folder = built();
+    let profile = match folder.file_name().and_then(|name| name.to_str()) {
+        Some("debug") | None => "dev",
+        Some(name) => name,
+    };
+    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["build", "--locked", "--profile", profile, "--bin", "breadboard-ls", "--target-dir"])
+        .arg(folder.parent().expect("the folder of all profiles"))
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+        .status()
+        .map_err(|error| format!("cargo does not run: {error}"))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err("The program that is to be measured could not be built.".to_owned())
     }
 }
 

@@ -1,10 +1,13 @@
 //! The whole server against its Node peer and its floor, as one table.
 //!
-//!     cargo bench --bench end_to_end                   # prints the table
-//!     cargo bench --bench end_to_end -- --check        # and fails when a target is missed
-//!     cargo bench --bench end_to_end -- start egress   # only these groups: start, ping, egress, stalled,
-//!                                                      # ingest, http, latency, large, reopen, slope, tabs, edits
-//!     cargo bench --bench end_to_end -- --short --check --slack   # as CI does
+//!     cargo run --profile dist -p end_to_end                   # prints the table
+//!     cargo run --profile dist -p end_to_end -- --check        # and fails when a target is missed
+//!     cargo run --profile dist -p end_to_end -- start egress   # only these groups: start, ping, egress, stalled,
+//!                                                              # ingest, http, latency, large, reopen, slope, tabs, edits
+//!     cargo run --profile dist -p end_to_end -- --short --check --slack   # as CI does
+//!     cargo run --profile dist -p end_to_end -- --figures docs/figures.md # and writes the page of figures
+//!
+//! What is measured is the program of the same profile, which is built first where it is not.
 //!
 //! `--short` measures less of each group. With `--slack` a figure that is a ratio or a limit of time may be three tenths
 //! of its target; counts and limits in MiB have no slack. With `--check` a group that misses a target is measured once more, which is said, and its second
@@ -23,6 +26,7 @@ mod length;
 mod memory;
 mod mix;
 mod model;
+mod page;
 mod peer;
 mod source;
 mod stalled;
@@ -30,6 +34,8 @@ mod start;
 mod table;
 mod tabs;
 mod through;
+
+use std::path::PathBuf;
 
 use client::Program;
 use length::Length;
@@ -51,24 +57,26 @@ fn main() {
         }
         return;
     }
-    if !arguments.iter().any(|argument| argument == "--bench") {
-        // `cargo test --all-targets` builds and starts benches too.
-        println!("Run this with `cargo bench --bench end_to_end`.");
-        return;
-    }
     let (mut check, mut length, mut slack) = (false, Length::Full, Slack::None);
-    let mut named = Vec::new();
-    for argument in &arguments {
+    let (mut named, mut page) = (Vec::new(), None);
+    let mut words = arguments.iter();
+    while let Some(argument) = words.next() {
         match argument.as_str() {
-            "--bench" => {}
             "--check" => check = true,
             "--short" => length = Length::Short,
             "--slack" => slack = Slack::Shared,
+            "--figures" => match words.next() {
+                Some(file) => page = Some(PathBuf::from(file)),
+                None => {
+                    eprintln!("--figures wants the file to write.");
+                    std::process::exit(2);
+                }
+            },
             other => match GROUPS.iter().find(|group| **group == other) {
                 Some(group) => named.push(*group),
                 None => {
                     eprintln!(
-                        "There is no `{other}`; there are --check, --short, --slack and {}.",
+                        "There is no `{other}`; there are --check, --short, --slack, --figures and {}.",
                         GROUPS.join(", ")
                     );
                     std::process::exit(2);
@@ -77,6 +85,10 @@ fn main() {
         }
     }
 
+    if let Err(why) = client::build() {
+        eprintln!("{why}");
+        std::process::exit(1);
+    }
     let peers = peer::build();
     if let Err(reason) = &peers {
         eprintln!("There is no Node peer: {reason}");
@@ -96,6 +108,10 @@ fn main() {
         table.append(figures);
     }
     print!("{table}");
+    if let Some(Err(why)) = page.map(|file| page::write(&file, &table, length)) {
+        eprintln!("{why}");
+        std::process::exit(1);
+    }
     let missed = table.missed(slack);
     if check && !missed.is_empty() {
         println!("missed:");

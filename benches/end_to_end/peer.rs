@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use super::client::Program;
+use super::client::{Program, built};
 
 /// Set once everything is built.
 static BUILT: OnceLock<()> = OnceLock::new();
 
 fn place() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("node_peer")
+    built().join("node_peer")
 }
 
 /// A script of the peer's; `None` where it was not built.
@@ -46,7 +46,7 @@ pub fn ingest(file: &Path, rounds: usize) -> Option<Vec<f64>> {
 
 /// Builds all peers where that was not done yet.
 pub fn build() -> Result<Vec<Program>, String> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches").join("node_peer");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("node_peer");
     let built = place();
     std::fs::create_dir_all(&built).map_err(|error| error.to_string())?;
     let mut changed = false;
