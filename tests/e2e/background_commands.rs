@@ -205,6 +205,32 @@ fn a_command_is_kept_by_the_users_word_alone_and_stopped_by_the_user() {
 }
 
 #[test]
+fn what_the_user_lets_be_run_without_asking_is_asked_about_when_it_is_to_be_kept() {
+    // Given a setting that answers a command, which is called twice: once for the turn, once to be kept
+    let model = Model::start(vec![
+        starts("sleep 600", json!({})),
+        starts("sleep 600", json!({ "keep": true })),
+        says("It was not kept."),
+    ]);
+    let mut options = model.chosen(true);
+    options.options["approvals"] =
+        json!({ "mode": "listed", "patterns": [{ "pattern": "sleep *", "answer": "always" }] });
+    let mut server = Server::ready(options);
+    let session = server.session();
+    server.prompt(&session, "serve it");
+    // Then the first that is asked about is the one to be kept, and the other one runs
+    let ask = server.wait_ask(&session);
+    assert_eq!(ask["permission"]["subject"]["kept"], true, "{ask}");
+    model.asked();
+    let started = model.asked().tool_result();
+    assert!(started.contains("background"), "{started}");
+    server.decide(&session, &ask, "deny");
+    server.wait_end(&session);
+    let refused = model.asked().tool_result();
+    assert!(refused.contains("denied"), "{refused}");
+}
+
+#[test]
 fn a_kept_command_is_gone_with_its_window_and_the_next_one_says_so() {
     let model = Model::start(vec![
         starts(SERVER, json!({ "keep": true })),
