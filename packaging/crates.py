@@ -23,9 +23,9 @@ def linked(root: Path, triple: str) -> list[dict]:
     ).stdout
     metadata = json.loads(said)
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
-    own = metadata["resolve"]["root"]
+    own = set(metadata["workspace_members"])
     seen: set[str] = set()
-    waiting = [own]
+    waiting = [metadata["resolve"]["root"]]
     while waiting:
         at = waiting.pop()
         if at in seen:
@@ -35,7 +35,7 @@ def linked(root: Path, triple: str) -> list[dict]:
             # `None` is an ordinary dependency; the others are for building and for tests.
             if any(kind["kind"] is None for kind in dependency["dep_kinds"]):
                 waiting.append(dependency["pkg"])
-    packages = [package for package in metadata["packages"] if package["id"] in seen - {own}]
+    packages = [package for package in metadata["packages"] if package["id"] in seen - own]
     # What makes code while ours is compiled is not in the program.
     packages = [p for p in packages if not any("proc-macro" in target["kind"] for target in p["targets"])]
     return sorted(packages, key=lambda package: (package["name"], package["version"]))

@@ -183,7 +183,13 @@ struct Source {
 
 impl Source {
     fn room(&self) -> &str {
-        self.path.split('/').nth(1).unwrap_or_default()
+        self.in_rooms().split('/').next().unwrap_or_default()
+    }
+
+    /// Its path from where the rooms are: those of the core lie a folder deeper than the others.
+    fn in_rooms(&self) -> &str {
+        let path = self.path.strip_prefix("src/").unwrap_or(&self.path);
+        path.strip_prefix("core/").unwrap_or(path)
     }
 }
 
@@ -501,9 +507,9 @@ const EVERYDAY: &[&str] = &["completion", "error", "notice", "plan", "usage", "w
 
 /// Files that may name a type of an engine outside of its dialect, each with its reason.
 const NAME_ENGINE_WORDS: &[(&str, &str)] = &[
-    ("src/domain/event.rs", "classes of our own vocabulary, some of which are spelled as a type is"),
+    ("src/core/domain/event.rs", "classes of our own vocabulary, some of which are spelled as a type is"),
     (
-        "src/protocol/desktop/host_message.rs",
+        "src/core/protocol/desktop/host_message.rs",
         "what a desktop host says itself: it is the engine of its clients",
     ),
     ("src/host/models/dialects/anthropic.rs", "a model provider's word for a part of a message"),
@@ -553,7 +559,7 @@ fn the_words_of_an_engine_stand_in_its_dialect_alone() {
     assert!(words.len() > 80, "only {} types were found in the tables", words.len());
     let elsewhere = sources.iter().filter(|source| {
         let path = source.path.as_str();
-        !path.starts_with("src/domain/dialect/")
+        !path.starts_with("src/core/domain/dialect/")
             && !path.starts_with("src/simulate/")
             && NAME_ENGINE_WORDS.iter().all(|(allowed, _)| *allowed != path)
     });
@@ -570,7 +576,7 @@ const SPEAK_TO_CLIENTS: &[&str] = &[
     "src/app/on_request/permissions.rs",
     "src/app/on_request/queue.rs",
     "src/cli/handshake.rs",
-    "src/protocol/envelope.rs",
+    "src/core/protocol/envelope.rs",
 ];
 
 /// How a method of the wire, or the path of a setting, stands in a sentence. A person has a command or a flag for it.
@@ -616,7 +622,7 @@ fn assert_none(breaches: &[String]) {
 fn rooms_import_inward_only() {
     let sources = sources();
     for source in &sources {
-        let top = source.path.matches('/').count() == 1;
+        let top = !source.in_rooms().contains('/');
         assert!(
             top || ROOMS.iter().any(|room| room.name == source.room()),
             "{}: `{}` is no room; add it to the table with what it may import",
@@ -625,6 +631,58 @@ fn rooms_import_inward_only() {
         );
     }
     assert_none(&sources.iter().flat_map(breaches_of_imports).collect::<Vec<_>>());
+}
+
+/// Files that name the package of the pure rooms; everybody else says `crate::domain` and `crate::protocol`.
+const NAME_THE_CORE: &[&str] = &["src/lib.rs", "src/testing.rs"];
+
+#[test]
+fn the_core_is_taken_in_at_one_place() {
+    let sources = sources();
+    let elsewhere = sources.iter().filter(|source| {
+        !NAME_THE_CORE.contains(&source.path.as_str())
+            && source.code.iter().any(|line| line.contains("breadboard_core"))
+    });
+    assert_none(
+        &elsewhere.map(|source| format!("{}: names `breadboard_core`", source.path)).collect::<Vec<_>>(),
+    );
+}
+
+/// The compiler sees what nothing uses inside of one package only.
+#[test]
+fn what_the_core_offers_is_used_by_somebody() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut paths = Vec::new();
+    for folder in ["tests", "benches", "examples", "fuzz/entries"] {
+        collect(&root.join(folder), &mut paths);
+    }
+    let (core, server): (Vec<Source>, Vec<Source>) =
+        sources().into_iter().partition(|source| source.path.starts_with("src/core/"));
+    let mut texts: Vec<String> = server.into_iter().map(|source| source.text).collect();
+    texts.extend(paths.iter().map(|path| fs::read_to_string(path).unwrap()));
+    let named: BTreeSet<&str> = texts
+        .iter()
+        .flat_map(|text| text.split(|c: char| !c.is_alphanumeric() && c != '_'))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let offered: Vec<(String, &str)> = core.iter().flat_map(offered).collect();
+    assert!(offered.len() > 200, "only {} were found", offered.len());
+    let unused = offered.iter().filter(|(_, name)| !named.contains(name));
+    let unused =
+        unused.map(|(place, name)| format!("{place}: `{name}` is `pub` and named by nobody outside"));
+    assert_none(&unused.collect::<Vec<_>>());
+}
+
+/// Functions and constants that are `pub`, each with its place.
+fn offered(source: &Source) -> Vec<(String, &str)> {
+    let mut found = Vec::new();
+    for (at, line) in source.code.iter().enumerate().filter(|(at, _)| !source.in_tests[*at]) {
+        let Some(declared) = line.trim_start().strip_prefix("pub ") else { continue };
+        let name =
+            ["const fn ", "fn ", "const "].iter().find_map(|kind| declared.strip_prefix(*kind)).map(word);
+        found.extend(name.map(|name| (format!("{}:{}", source.path, at + 1), name)));
+    }
+    found
 }
 
 #[test]
@@ -717,25 +775,25 @@ fn nothing_is_left_for_later_and_nothing_panics_on_purpose() {
 fn the_check_itself_sees_breaches() {
     let source = |path: &str, text: &str| source(path.to_owned(), text.to_owned());
     let imports = |path: &str, text: &str| breaches_of_imports(&source(path, text)).len();
-    assert_eq!(imports("src/domain/a.rs", "use crate::app::ports::X;\n"), 1);
-    assert_eq!(imports("src/domain/a.rs", "fn f() { crate::editor::g() }\n"), 1);
+    assert_eq!(imports("src/core/domain/a.rs", "use crate::app::ports::X;\n"), 1);
+    assert_eq!(imports("src/core/domain/a.rs", "fn f() { crate::editor::g() }\n"), 1);
     assert_eq!(imports("src/host/a.rs", "use crate::{domain::event::E, engine, app::{ports}};\n"), 2);
     assert_eq!(imports("src/store/a.rs", "use crate::app::{\n    inbox::A,\n    state::{B, C},\n};\n"), 1);
     assert_eq!(imports("src/editor/a.rs", "use crate::app::inbox::A;\nuse crate::domain::x;\n"), 0);
     assert_eq!(
         imports(
-            "src/domain/a.rs",
+            "src/core/domain/a.rs",
             "// crate::app::x\nlet s = \"crate::app::x\"; let r = r#\"crate::app \" \"#;\n"
         ),
         0
     );
 
     let words = |path: &str, text: &str| breaches_of_words(&source(path, text)).len();
-    assert_eq!(words("src/domain/a.rs", "let now = std::time::Instant::now();\n"), 1);
-    assert_eq!(words("src/domain/a.rs", "use std::fs;\nuse std::env::var;\n"), 2);
+    assert_eq!(words("src/core/domain/a.rs", "let now = std::time::Instant::now();\n"), 1);
+    assert_eq!(words("src/core/domain/a.rs", "use std::fs;\nuse std::env::var;\n"), 2);
     assert_eq!(
         words(
-            "src/domain/a.rs",
+            "src/core/domain/a.rs",
             "struct SystemTimes;\n#[cfg(test)]\nmod tests {\nuse std::fs;\n}\nuse std::fs;\n"
         ),
         1
@@ -746,7 +804,7 @@ fn the_check_itself_sees_breaches() {
     assert_eq!(named("// \"tool_call\"\nif kind == \"tool_call\" {}\n"), 1);
     assert_eq!(named("let s = \"a tool_call\"; let t = \"tool_calls\";\n"), 0);
     let quote = "let q = '\"'; use crate::app::x; let p = '\\\\';\n";
-    assert_eq!(imports("src/domain/a.rs", quote), 1);
+    assert_eq!(imports("src/core/domain/a.rs", quote), 1);
 }
 
 /// Lines from the `fn` of a function to the brace that closes it.

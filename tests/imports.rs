@@ -86,8 +86,10 @@ fn files(root: &Path) -> BTreeMap<String, syn::File> {
                 continue;
             }
             let stem = path.with_extension("");
-            let name =
+            let below =
                 stem.strip_prefix(root).expect("is beneath").to_string_lossy().replace(['/', '\\'], "::");
+            // The package of the pure rooms lies in a folder of its own, and its modules have the same paths in both.
+            let name = below.strip_prefix("core::").unwrap_or(&below).to_owned();
             let is_rust = path.extension().is_some_and(|extension| extension == "rs");
             let is_face = name.ends_with("mod") || name == "lib" || name == "main" || stem.is_dir();
             if is_rust && !is_face && !name.ends_with("tests") && !name.contains("tests::") {

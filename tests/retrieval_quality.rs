@@ -10,14 +10,14 @@ use breadboard_ls::testing::host::retrieval::{Found, find_places};
 /// by a line of code that is no test.
 const FIRST_QUESTIONS: &[(&str, &[&str])] = &[
     ("where is the frame guard that refuses oversized frames?", &["src/editor/guard.rs"]),
-    ("how are prompts queued behind a running turn?", &["src/domain/delivery/queue.rs"]),
+    ("how are prompts queued behind a running turn?", &["src/core/domain/delivery/queue.rs"]),
     (
         "what happens when the state database is damaged?",
         &["src/store/loss.rs", "src/store/database.rs", "src/store/aside.rs"],
     ),
     (
         "which code decides that a path leaves the workspace?",
-        &["src/host/retrieval/paths.rs", "src/domain/policy/path.rs"],
+        &["src/host/retrieval/paths.rs", "src/core/domain/policy/path.rs"],
     ),
     ("where do symbols get extracted with tree-sitter?", &["src/host/retrieval/symbols.rs"]),
 ];
@@ -26,22 +26,22 @@ const FIRST_QUESTIONS: &[(&str, &[&str])] = &[
 const QUESTIONS: &[(&str, &str)] = &[
     ("which code decides that a path leaves the workspace?", "src/host/retrieval/paths.rs"),
     ("where do symbols get extracted with tree-sitter?", "src/host/retrieval/symbols.rs"),
-    ("how does didChange sync open buffers in UTF-16 positions?", "src/domain/edits/overlay.rs"),
-    ("what happens when a change has a bad range?", "src/domain/edits/overlay.rs"),
-    ("where is the sha256 digest of what is asked computed?", "src/domain/approval/ask.rs"),
-    ("does a saved rule cover a new ask?", "src/domain/approval/rule.rs"),
-    ("what are the stable error codes on the wire?", "src/domain/coded_error.rs"),
-    ("how are settings layered with environment and flags?", "src/protocol/settings.rs"),
-    ("how long may delivery wait in milliseconds, with its defaults?", "src/protocol/settings.rs"),
+    ("how does didChange sync open buffers in UTF-16 positions?", "src/core/domain/edits/overlay.rs"),
+    ("what happens when a change has a bad range?", "src/core/domain/edits/overlay.rs"),
+    ("where is the sha256 digest of what is asked computed?", "src/core/domain/approval/ask.rs"),
+    ("does a saved rule cover a new ask?", "src/core/domain/approval/rule.rs"),
+    ("what are the stable error codes on the wire?", "src/core/domain/coded_error.rs"),
+    ("how are settings layered with environment and flags?", "src/core/protocol/settings.rs"),
+    ("how long may delivery wait in milliseconds, with its defaults?", "src/core/protocol/settings.rs"),
     ("how many editor events can wait for the loop?", "src/app/inbox/queue.rs"),
     ("who writes to a client's connection and hides secrets?", "src/app/ports/mod.rs"),
     ("what does one commit transaction of the journal hold?", "src/app/ports/journal.rs"),
-    ("which normalised event classes are there?", "src/domain/event.rs"),
+    ("which normalised event classes are there?", "src/core/domain/event.rs"),
     ("when does a file count as binary?", "src/host/retrieval/content.rs"),
     ("how are stop words and stemming done?", "src/host/retrieval/terms.rs"),
     ("which files does a retrieval search walk?", "src/host/retrieval/walk.rs"),
-    ("ServerMessage", "src/domain/dialect/desktop/message.rs"),
-    ("what is in `assistant.message_final` metadata?", "src/domain/dialect/desktop/message.rs"),
+    ("ServerMessage", "src/core/domain/dialect/desktop/message.rs"),
+    ("what is in `assistant.message_final` metadata?", "src/core/domain/dialect/desktop/message.rs"),
 ];
 
 /// Most questions whose answer may stand second or third: half, because the repository grows around these files.

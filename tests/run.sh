@@ -82,7 +82,7 @@ step() {
 # The pure rooms (`domain`, `protocol`) must not reach a runtime, a socket or a database, whatever a dependency drags in.
 no_runtime_in_the_pure_rooms() {
   local tree
-  tree=$(cargo tree --locked --no-default-features -e normal --prefix none) || return 1
+  tree=$(cargo tree --locked --package breadboard-core -e normal --prefix none) || return 1
   ! grep -E '^(tokio|mio|tower|tower-lsp|reqwest|hyper|rusqlite) ' <<<"$tree"
 }
 
@@ -97,7 +97,7 @@ all_tests() {
 }
 
 step "formatting" cargo fmt --all --check
-step "the wall: domain and protocol compile alone" cargo check --locked --lib --no-default-features
+step "the wall: domain and protocol compile alone" cargo check --locked --package breadboard-core
 step "the wall: no runtime behind it" no_runtime_in_the_pure_rooms
 step "lints" cargo clippy --locked --workspace --all-targets -- -D warnings
 echo "==> seeds; to run with the same again: $again tests/run.sh"

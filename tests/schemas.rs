@@ -68,7 +68,7 @@ fn the_schemas_on_disk_are_what_the_code_says() {
     );
     assert!(
         stale.is_empty(),
-        "schemas/ is not what src/protocol says. If the change is meant, run\n  BREADBOARD_UPDATE=1 cargo test --test schemas\n\
+        "schemas/ is not what src/core/protocol says. If the change is meant, run\n  BREADBOARD_UPDATE=1 cargo test --test schemas\n\
          and read the difference.\n{}",
         stale.join("\n")
     );
@@ -86,7 +86,7 @@ fn protocol_md_is_what_the_code_says() {
     let differs = text.lines().zip(found.lines()).position(|(wanted, found)| wanted != found);
     assert!(
         found == text,
-        "PROTOCOL.md is not what src/protocol says (first at line {:?}). If the change is meant, run\n  \
+        "PROTOCOL.md is not what src/core/protocol says (first at line {:?}). If the change is meant, run\n  \
          BREADBOARD_UPDATE=1 cargo test --test schemas\nand read the difference.",
         differs.map(|at| at + 1)
     );

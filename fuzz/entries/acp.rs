@@ -3,15 +3,13 @@
 //! A line is read as what a parser that builds everything finds in it; ids come back as they were; every line is an event.
 //! How lines are cut: `agent_lines`.
 
-use breadboard_ls::testing::domain::dialect::Dialect;
-use breadboard_ls::testing::domain::dialect::acp::decode::{
+use breadboard_core::domain::dialect::Dialect;
+use breadboard_core::domain::dialect::acp::decode::{
     AcpLine, RpcId, UPDATE, ask_event, ask_id, asked_by, method_event, prompt_event, read_line,
     unreadable_event, update_event,
 };
-use breadboard_ls::testing::domain::dialect::acp::results::{
-    InitializeResult, ListResult, SessionResult, read,
-};
-use breadboard_ls::testing::domain::payload::Payload;
+use breadboard_core::domain::dialect::acp::results::{InitializeResult, ListResult, SessionResult, read};
+use breadboard_core::domain::payload::Payload;
 use serde_json::{Value, json};
 
 use super::json::{has_a_name_twice, strict};

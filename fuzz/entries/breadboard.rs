@@ -3,10 +3,10 @@
 //! Every frame becomes one event. Of JSON the event says what a parser that builds everything finds; of anything else it keeps
 //! the text. The resume token is the frame's own.
 
-use breadboard_ls::testing::domain::dialect::Dialect;
-use breadboard_ls::testing::domain::dialect::breadboard::decode::{Decoded, decode};
-use breadboard_ls::testing::domain::wire::lenient_json::repair;
-use breadboard_ls::testing::domain::wire::sse::{SseDecoder, SseFrame, SseItem};
+use breadboard_core::domain::dialect::Dialect;
+use breadboard_core::domain::dialect::breadboard::decode::{Decoded, decode};
+use breadboard_core::domain::wire::lenient_json::repair;
+use breadboard_core::domain::wire::sse::{SseDecoder, SseFrame, SseItem};
 use serde_json::{Value, json};
 
 use super::json::strict;

@@ -2,9 +2,9 @@
 //!
 //! What is a message of the dialect is read back as itself, and no such message is unknown; everything else is kept whole.
 
-use breadboard_ls::testing::domain::dialect::desktop::message::ServerMessage;
-use breadboard_ls::testing::domain::dialect::{Dialect, normalize};
-use breadboard_ls::testing::domain::event::{EngineEvent, EventClass};
+use breadboard_core::domain::dialect::desktop::message::ServerMessage;
+use breadboard_core::domain::dialect::{Dialect, normalize};
+use breadboard_core::domain::event::{EngineEvent, EventClass};
 use serde_json::Value;
 
 use super::session::Session;

@@ -4,11 +4,11 @@
 //! own is read without a repair and gives the new text. A replacement gives it too, however the editor counts. Input: a diff;
 //! or two texts with a zero byte between them.
 
-use breadboard_ls::testing::domain::edits::apply::{TextEdit, apply_edits, apply_hunks, keep_line_ends};
-use breadboard_ls::testing::domain::edits::diff::unified_diff;
-use breadboard_ls::testing::domain::edits::overlay::{ContentChange, Overlay, PositionEncoding};
-use breadboard_ls::testing::domain::edits::patch::{FilePatch, Hunk, LineKind, parse};
-use breadboard_ls::testing::domain::edits::replace::replacement;
+use breadboard_core::domain::edits::apply::{TextEdit, apply_edits, apply_hunks, keep_line_ends};
+use breadboard_core::domain::edits::diff::unified_diff;
+use breadboard_core::domain::edits::overlay::{ContentChange, Overlay, PositionEncoding};
+use breadboard_core::domain::edits::patch::{FilePatch, Hunk, LineKind, parse};
+use breadboard_core::domain::edits::replace::replacement;
 
 /// Furthest line at which a text is built for a hunk.
 const MOST_LINES: u64 = 4_096;

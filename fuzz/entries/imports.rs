@@ -3,12 +3,12 @@
 //! What is imported is text; a path that is taken stays inside and is taken again as itself; a ref that is taken is no option
 //! and has no second meaning, and comes back as itself.
 
-use breadboard_ls::testing::domain::edits::diff_uri::DiffDocument;
-use breadboard_ls::testing::domain::edits::reference::Reference;
-use breadboard_ls::testing::domain::edits::text::{decode, decode_as, encode, mark};
-use breadboard_ls::testing::domain::policy::path::WorkspacePath;
-use breadboard_ls::testing::domain::policy::uri::{push_encoded, spelling};
-use breadboard_ls::testing::domain::spec::markdown::{MARKDOWN_BYTES, import};
+use breadboard_core::domain::edits::diff_uri::DiffDocument;
+use breadboard_core::domain::edits::reference::Reference;
+use breadboard_core::domain::edits::text::{decode, decode_as, encode, mark};
+use breadboard_core::domain::policy::path::WorkspacePath;
+use breadboard_core::domain::policy::uri::{push_encoded, spelling};
+use breadboard_core::domain::spec::markdown::{MARKDOWN_BYTES, import};
 use encoding_rs::{BIG5, Encoding, ISO_2022_JP, KOI8_R, SHIFT_JIS, UTF_16LE, WINDOWS_1252};
 
 use super::pieces::number_of;

@@ -1,6 +1,6 @@
 //! JSON as a reference: what a parser that builds everything says of a text.
 
-use breadboard_ls::testing::domain::wire::lenient_json::MAX_DEPTH;
+use breadboard_core::domain::wire::lenient_json::MAX_DEPTH;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;

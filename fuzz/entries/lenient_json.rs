@@ -3,7 +3,7 @@
 //! What is strict stays as it is; what is repaired is strict, says the same everywhere else and is not repaired twice; text
 //! that is not JSON is never made into some.
 
-use breadboard_ls::testing::domain::wire::lenient_json::{is_strict, repair};
+use breadboard_core::domain::wire::lenient_json::{is_strict, repair};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 

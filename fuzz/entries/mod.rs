@@ -6,17 +6,9 @@
 #![allow(dead_code, reason = "each target of libFuzzer uses one entry")]
 
 pub mod acp;
-#[cfg(feature = "server")]
-pub mod agent_lines;
 pub mod breadboard;
 pub mod desktop;
 pub mod diff;
-#[cfg(feature = "server")]
-pub mod editor;
-#[cfg(feature = "server")]
-pub mod frames;
-#[cfg(feature = "server")]
-pub mod front;
 pub mod imports;
 pub mod json;
 pub mod lenient_json;
@@ -29,20 +21,12 @@ pub mod sse;
 /// A target: its name, which is also that of its corpus, and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
-/// Every target.
+/// Every target of the pure rooms; those of the server are in `server`.
 pub const TARGETS: &[Target] = &[
     ("acp", acp::run),
-    #[cfg(feature = "server")]
-    ("agent_lines", agent_lines::run),
     ("breadboard", breadboard::run),
     ("desktop", desktop::run),
     ("diff", diff::run),
-    #[cfg(feature = "server")]
-    ("editor", editor::run),
-    #[cfg(feature = "server")]
-    ("frames", frames::run),
-    #[cfg(feature = "server")]
-    ("front", front::run),
     ("imports", imports::run),
     ("lenient_json", lenient_json::run),
     ("redact", redact::run),

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use breadboard_ls::testing::domain::policy::redact::Redactor;
+use breadboard_core::domain::policy::redact::Redactor;
 use serde_json::Value;
 
 use super::pieces::halves;

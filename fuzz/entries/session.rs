@@ -3,9 +3,9 @@
 //! Normalising keeps what the engine said; the bytes that are stored and sent say the same; the view is the same live, from
 //! coalesced changes and replayed from the stored bytes, also from a state that was stored in between.
 
-use breadboard_ls::testing::domain::dialect::{Dialect, normalize};
-use breadboard_ls::testing::domain::event::{EngineEvent, Origin, SessionEvent};
-use breadboard_ls::testing::domain::view::{View, ViewState, apply_changes, coalesce};
+use breadboard_core::domain::dialect::{Dialect, normalize};
+use breadboard_core::domain::event::{EngineEvent, Origin, SessionEvent};
+use breadboard_core::domain::view::{View, ViewState, apply_changes, coalesce};
 use serde_json::{Value, json};
 
 /// Events after which the replaying side stores its state and goes on with what it reads back.

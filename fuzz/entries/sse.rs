@@ -3,7 +3,7 @@
 //! Any pieces give the same events as the whole, and these are the events of a decoder that follows the standard line by line
 //! over the whole text; no event passes the bound; memory stays small; a new connection begins anew.
 
-use breadboard_ls::testing::domain::wire::sse::{MAX_FIELD_BYTES, SseDecoder, SseItem};
+use breadboard_core::domain::wire::sse::{MAX_FIELD_BYTES, SseDecoder, SseItem};
 
 use super::memory::peak_of;
 use super::pieces::{once_in, pieces};

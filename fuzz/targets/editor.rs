@@ -1,11 +1,13 @@
-//! libFuzzer's side of `entries::editor`.
+//! libFuzzer's side of `server::editor`.
 
 #![no_main]
 
 #[path = "../entries/mod.rs"]
 mod entries;
+#[path = "../entries/server/mod.rs"]
+mod server;
 
 #[global_allocator]
 static ALLOCATOR: entries::memory::Counting = entries::memory::Counting;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| entries::editor::run(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| server::editor::run(data));

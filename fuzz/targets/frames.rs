@@ -1,11 +1,13 @@
-//! libFuzzer's side of `entries::frames`.
+//! libFuzzer's side of `server::frames`.
 
 #![no_main]
 
 #[path = "../entries/mod.rs"]
 mod entries;
+#[path = "../entries/server/mod.rs"]
+mod server;
 
 #[global_allocator]
 static ALLOCATOR: entries::memory::Counting = entries::memory::Counting;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| entries::frames::run(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| server::frames::run(data));

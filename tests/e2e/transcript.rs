@@ -1,6 +1,6 @@
 //! The worked transcript of PROTOCOL.md is a recorded run: this story runs it again and compares.
 //!
-//! `BREADBOARD_UPDATE=1 cargo test --test e2e transcript` writes `src/protocol/transcript.md`; the test of PROTOCOL.md then
+//! `BREADBOARD_UPDATE=1 cargo test --test e2e transcript` writes `src/core/protocol/transcript.md`; the test of PROTOCOL.md then
 //! wants to be updated too. Ids, times and digests are replaced by short names, and batches are put together, since how a
 //! stream falls into batches is a matter of time.
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Options, Server};
 
-const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/protocol/transcript.md");
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/core/protocol/transcript.md");
 
 const INTRODUCTION: &str = "A recorded run, checked by `tests/e2e/transcript.rs`. `→` is sent by the editor, `←` by the \
 server. Framing and `jsonrpc` are left out, ids, times and digests are shortened, and neighbouring batches of one session \

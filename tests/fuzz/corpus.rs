@@ -126,7 +126,7 @@ fn message(event: &Value) -> String {
 
 /// Requests of a recorded run.
 fn requests(text: impl Fn(&Value) -> String) -> Seeds {
-    let transcript = fs::read_to_string(root().join("src/protocol/transcript.md")).unwrap();
+    let transcript = fs::read_to_string(root().join("src/core/protocol/transcript.md")).unwrap();
     let requests = transcript.lines().filter_map(|line| line.strip_prefix("→ "));
     let requests = requests.filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let mut seeds = BTreeMap::new();

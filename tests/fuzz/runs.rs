@@ -6,9 +6,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{env, fs, panic, process, thread};
 
 use crate::corpus;
-use crate::entries::TARGETS;
 use crate::entries::pieces::number_of;
+use crate::entries::{self, Target};
 use crate::mutate::{Dice, mutated};
+use crate::server;
 
 /// Mutations a target without `BREADBOARD_FUZZ_RUNS`.
 const RUNS: u64 = 10_000;
@@ -17,9 +18,14 @@ const SEED: u64 = 1;
 /// Longest run of one input. A thousand times what the longest needs, since a busy machine may stand still.
 const LONGEST: Duration = Duration::from_secs(30);
 
+/// Every target, of the pure rooms and of the server.
+pub fn targets() -> impl Iterator<Item = Target> {
+    [entries::TARGETS, server::TARGETS].concat().into_iter()
+}
+
 /// Runs the corpus of a target and mutations of it, or the one input that the environment names.
 pub fn all_hold(target: &str) {
-    let run = TARGETS.iter().find(|(name, _)| *name == target).map(|(_, run)| *run).expect("a target");
+    let (_, run) = targets().find(|(name, _)| *name == target).expect("a target");
     if let Some(path) = env::var_os("BREADBOARD_FUZZ_INPUT") {
         return run(&fs::read(path).expect("the file that BREADBOARD_FUZZ_INPUT names"));
     }

@@ -11,7 +11,7 @@ use crate::app::ports::{EngineCall, EngineDecision, Ruling};
 use crate::app::record::Settler;
 use crate::app::state::App;
 use crate::domain::approval::{
-    PermissionOption, PermissionOptionKind, PermissionRule, PermissionStatus, RuleRefusal, RuleScope,
+    PermissionOption, PermissionOptionKind, PermissionRule, PermissionStatus, RuleScope,
 };
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::protocol::request::*;
@@ -147,17 +147,5 @@ fn scope_word(scope: RuleScope) -> &'static str {
     match scope {
         RuleScope::Workspace => "project",
         RuleScope::Session => "session",
-    }
-}
-
-impl From<RuleRefusal> for CodedError {
-    fn from(refusal: RuleRefusal) -> Self {
-        let sentence = match refusal {
-            RuleRefusal::NotOffered => "This request offers no rule; allow it once or deny it.",
-            RuleRefusal::Wider => {
-                "The rule would be wider than what was shown; save it as shown, or narrower."
-            }
-        };
-        Self::new(ErrorCode::InvalidParams, sentence)
     }
 }

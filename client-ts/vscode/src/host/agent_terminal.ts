@@ -9,7 +9,7 @@ import { realpathSync } from "node:fs";
 import * as path from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import * as vscode from "vscode";
-import withheld from "../../../../src/domain/policy/withheld_environment.json";
+import withheld from "../../../../src/core/domain/policy/withheld_environment.json";
 
 /** Params of `bb/terminal/run`. */
 export interface TerminalRun {

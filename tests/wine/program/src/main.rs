@@ -9,9 +9,9 @@
 mod domain {
     #[path = "."]
     pub(crate) mod policy {
-        #[path = "../../../../src/domain/policy/confinement.rs"]
+        #[path = "../../../../src/core/domain/policy/confinement.rs"]
         pub(crate) mod confinement;
-        #[path = "../../../../src/domain/policy/environment.rs"]
+        #[path = "../../../../src/core/domain/policy/environment.rs"]
         pub(crate) mod environment;
     }
 }
