@@ -144,8 +144,11 @@ function code(text: string, { language, path }: Fence, grows: boolean): string {
   const drawn =
     of === "diff" || of === "patch" ? change(text) : colours === undefined ? withPlaces(text) : coloured(text, colours);
   const file = path === undefined ? "" : ` data-path="${escapeHtml(path)}"`;
+  // One that grows is drawn when it is finished.
+  const isDiagram = of === "mermaid" && !grows;
   return (
-    `<div class="code" data-language="${label}"${file}><div class="code-bar"><span>${path === undefined ? label : escapeHtml(path)}</span>` +
+    `<div class="code${isDiagram ? " diagram" : ""}" data-language="${label}"${file}><div class="code-bar"><span>${path === undefined ? label : escapeHtml(path)}</span>` +
+    (isDiagram ? button("source", "code", "Show the source") : "") +
     button("copy", "copy", "Copy the code") +
     (isShell
       ? button("terminal", "terminal", "Put the command into a terminal")

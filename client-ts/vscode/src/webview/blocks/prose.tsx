@@ -3,6 +3,7 @@ import { type Block, growthSince } from "@breadboard-ls/sdk";
 import { Component } from "preact";
 import { useMemo, useRef } from "preact/hooks";
 import { Cutter, toHtml, toHtmlOnce } from "../markdown";
+import { drawDiagrams, toggleSource } from "../diagrams/loader";
 import { drawFormulas } from "../math/loader";
 import { useModel } from "../model/context";
 import { placeOf } from "../places";
@@ -48,6 +49,7 @@ export function Prose({ text, streaming, block }: ProseProps) {
         const path = box?.dataset["path"];
         void model.editor("editor.applyCode", { text: code, ...(path === undefined ? {} : { path }) });
       }
+      if (action === "source" && box !== null) toggleSource(box, button);
       if (action === "insert") void model.editor("editor.insert", { text: code });
       if (action === "open")
         void model.editor("editor.openText", {
@@ -151,17 +153,19 @@ class Piece extends Component<PieceProps> {
   };
 
   override componentDidMount(): void {
-    this.drawFormulas();
+    this.draw();
   }
 
   override componentDidUpdate(): void {
-    this.drawFormulas();
+    this.draw();
   }
 
   /** Of a piece that is finished: one that grows would be drawn anew with each word. */
-  private drawFormulas(): void {
+  private draw(): void {
     const { piece, props } = this;
-    if (!props.grows && /[$\\]/.test(props.text) && piece !== null) void drawFormulas(piece);
+    if (props.grows || piece === null) return;
+    if (/[$\\]/.test(props.text)) void drawFormulas(piece);
+    if (/mermaid/i.test(props.text)) void drawDiagrams(piece);
   }
 
   override render({ text, grows }: PieceProps) {
