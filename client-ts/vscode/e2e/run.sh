@@ -42,6 +42,8 @@ if [[ ! -f ../sdk/dist/core/index.js ]]; then (cd .. && npm run build -w @breadb
 # As it is shipped for a platform: the server is in the package.
 node package.mjs --target linux-x64 "$BB_SERVER"
 mv breadboard-ls-linux-x64-*.vsix "$work/extension.vsix"
+# A language server of the story's own, whose symbols `@` finds.
+(cd e2e/symbols && npx vsce package --no-dependencies --allow-missing-repository --skip-license --out "$work/symbols.vsix" >/dev/null)
 [[ -z ${SHOTS:-} ]] || mkdir -p "$SHOTS"
 # Somebody who has set up nothing; of the chapters alone, only where that is asked for by its name.
 if [[ -z ${CHAPTERS:-} || $CHAPTERS == fresh ]]; then
