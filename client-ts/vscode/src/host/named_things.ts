@@ -5,6 +5,7 @@
  */
 import * as vscode from "vscode";
 import { refusal } from "./workspace_files";
+import { l10n } from "vscode";
 
 /** Symbols that are told: whoever wants another one types on. */
 const MOST_SYMBOLS = 20;
@@ -80,6 +81,6 @@ export function mentionsOf(uris: readonly string[]): string {
     return [/\s/.test(path) ? `@"${path}"` : `@${path}`];
   });
   if (named.length === 0 && uris.length > 0)
-    throw refusal("path_outside_workspace", "What was dropped is not in this workspace; attach it with the paper clip.");
+    throw refusal("path_outside_workspace", l10n.t("What was dropped is not in this workspace; attach it with the paper clip."));
   return named.map((one) => `${one} `).join("");
 }

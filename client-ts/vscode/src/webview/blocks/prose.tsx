@@ -8,6 +8,7 @@ import { drawFormulas } from "../math/loader";
 import { useModel } from "../model/context";
 import { placeOf } from "../places";
 import { sheetsOf } from "./sheets";
+import { t } from "../messages";
 
 /**
  * Longest text, in characters, that is rendered as a whole once it is finished, which takes some milliseconds. A longer
@@ -43,7 +44,7 @@ export function Prose({ text, streaming, block }: ProseProps) {
       const box = button.closest<HTMLElement>(".code");
       const code = box?.querySelector("code")?.textContent ?? "";
       const action = button.dataset["action"];
-      if (action === "copy") void model.editor("editor.copy", { text: code }).then(() => model.sentences.say("Copied."));
+      if (action === "copy") void model.editor("editor.copy", { text: code }).then(() => model.sentences.say(t("Copied.")));
       if (action === "terminal") void model.editor("editor.openTerminal", { command: commandOf(code) });
       if (action === "apply") {
         const path = box?.dataset["path"];
@@ -53,7 +54,7 @@ export function Prose({ text, streaming, block }: ProseProps) {
       if (action === "insert") void model.editor("editor.insert", { text: code });
       if (action === "open")
         void model.editor("editor.openText", {
-          title: "Code of an answer",
+          title: t("Code of an answer"),
           text: code,
           language: box?.dataset["language"] || undefined,
         });

@@ -5,6 +5,7 @@
  */
 import { loadBeside } from "../beside";
 import { type Look, lookNow, onLook } from "./look";
+import { t } from "../messages";
 
 /** What came of a source. */
 export type Drawn =
@@ -69,7 +70,7 @@ function put(place: HTMLElement, drawn: Drawn): void {
   drawing.classList.add("drawing");
   if (drawn.kind === "drawn") {
     const image = drawing as HTMLImageElement;
-    image.alt = drawn.label === "" ? "A diagram; its source has its words." : drawn.label;
+    image.alt = drawn.label === "" ? t("A diagram; its source has its words.") : drawn.label;
     image.width = drawn.width;
     image.height = drawn.height;
     image.src = drawn.address;
@@ -77,8 +78,8 @@ function put(place: HTMLElement, drawn: Drawn): void {
     drawing.classList.add("hint");
     drawing.textContent =
       drawn.line === undefined
-        ? "This diagram cannot be drawn, so here is its source."
-        : `This diagram cannot be drawn: line ${drawn.line} of its source has a mistake.`;
+        ? t("This diagram cannot be drawn, so here is its source.")
+        : t("This diagram cannot be drawn: line {0} of its source has a mistake.", drawn.line);
   }
   place.querySelector("pre")?.before(drawing);
   place.classList.toggle("is-drawn", drawn.kind === "drawn");
