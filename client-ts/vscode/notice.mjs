@@ -16,6 +16,8 @@ const ALLOWED = new Set([
   "(MPL-2.0 OR Apache-2.0)",
   "CC-BY-4.0",
 ]);
+// Packages that do not say their licence where others do, by the text that is with them.
+const SAID_IN_TEXT = new Map([["khroma", "MIT"]]);
 const LEGAL = /^(licen[cs]e|copying|notice|thirdparty)/i;
 
 // The folders of the packages that these files belong to, in the order of their names.
@@ -36,7 +38,8 @@ export async function notice(files) {
   const lines = ["This extension contains code of these packages, each under its own licence.", ""];
   const texts = new Map();
   for (const folder of foldersOf(files)) {
-    const { name, version, license } = JSON.parse(await readFile(path.join(folder, "package.json"), "utf8"));
+    const said = JSON.parse(await readFile(path.join(folder, "package.json"), "utf8"));
+    const { name, version, license = SAID_IN_TEXT.get(name) } = said;
     if (!ALLOWED.has(license)) {
       throw new Error(`${name} ${version} is under ${license ?? "no licence"}, which notice.mjs does not name`);
     }

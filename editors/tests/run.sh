@@ -38,6 +38,8 @@ prepare_emacs() {
   command -v emacs >/dev/null || { echo "emacs is not installed"; return 1; }
   has_eglot || apt_install elpa-eglot
   has_eglot || { echo "this emacs has no eglot"; return 1; }
+  [[ -n $(compgen -G '/usr/share/emacs/site-lisp/elpa/package-lint-*') ]] || apt_install elpa-package-lint
+  [[ -n $(compgen -G '/usr/share/emacs/site-lisp/elpa/package-lint-*') ]] || { echo "this emacs has no package-lint"; return 1; }
 }
 
 has_eglot() {
@@ -49,10 +51,11 @@ run_emacs() {
   local built=$home/package
   mkdir -p "$built"
   cp "$here/../emacs/breadboard.el" "$built"
-  # Neither the compiler nor the check of its documentation has anything to say.
+  # Neither the compiler nor the checks of its documentation and of what makes a package have anything to say.
   emacs -Q --batch --eval "(progn (dolist (d (file-expand-wildcards \"/usr/share/emacs/site-lisp/elpa/*\")) (add-to-list 'load-path d))
     (setq byte-compile-error-on-warn t) (unless (byte-compile-file \"$built/breadboard.el\") (kill-emacs 1)))" || return 1
   [[ -z $(emacs -Q --batch --eval "(checkdoc-file \"$built/breadboard.el\")" 2>&1 | tee /dev/stderr) ]] || return 1
+  BB_PACKAGE=$built emacs -Q --batch -l "$here/package_lint.el" || return 1
   BB_PACKAGE=$built timeout --kill-after=5 "$limit" emacs -Q --batch -l "$here/emacs.el" </dev/null
 }
 

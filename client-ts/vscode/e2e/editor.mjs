@@ -36,7 +36,7 @@ const QUIET = {
   "workbench.quickOpen.closeOnFocusLost": false,
 };
 
-export async function startEditor({ cache, work, vsix, settings, env }) {
+export async function startEditor({ cache, work, vsixes, settings, env, args = [] }) {
   const data = path.join(work, "data");
   await mkdir(path.join(data, "User"), { recursive: true });
   await mkdir(path.join(work, "home"), { recursive: true });
@@ -65,8 +65,9 @@ export async function startEditor({ cache, work, vsix, settings, env }) {
     path.join(work, "ext"),
     "--config",
     path.join(work, "config.yaml"),
+    ...args,
   ];
-  const installed = spawnSync(`${cache}/n24/bin/node`, [...program, "--install-extension", vsix], {
+  const installed = spawnSync(`${cache}/n24/bin/node`, [...program, ...vsixes.flatMap((vsix) => ["--install-extension", vsix])], {
     env: environment,
     encoding: "utf8",
   });

@@ -21,7 +21,7 @@ const begun = Date.now();
 const editor = await startEditor({
   cache: E2E_CACHE,
   work,
-  vsix: path.join(WORK, "extension.vsix"),
+  vsixes: [path.join(WORK, "extension.vsix")],
   settings: {},
   env: { NO_PROXY: "127.0.0.1", no_proxy: "127.0.0.1" },
 });

@@ -1,7 +1,7 @@
 // The story of a user, in a real VS Code with a real server and a model of our own: chapter by chapter, in one editor.
 // What each chapter proves stands at the top of its file.
 //
-//   WORK       a folder that is ours, with extension.vsix in it
+//   WORK       a folder that is ours, with extension.vsix and symbols.vsix in it
 //   E2E_CACHE  where code-server is
 //   BB_SERVER  the server's program
 //   SHOTS      where pictures go; default: none are kept

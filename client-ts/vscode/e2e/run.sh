@@ -3,7 +3,7 @@
 #
 #   BB_SERVER    the server program; default: target/release or target/debug of this repository
 #   SHOTS        folder for screenshots; default: none are kept
-#   CHAPTERS     names of chapters (e2e/chapters), with commas; default: all, and before them a new user's way (`fresh` for that alone)
+#   CHAPTERS     names of chapters (e2e/chapters), with commas; default: all, and before them a new user's way and one in German (`fresh` or `german` for that alone)
 #   WITHOUT      names of chapters to leave out of all
 #   PATIENCE     milliseconds that a chapter waits for something to be seen; default 45000
 #   E2E_TIMEOUT  seconds the story may take, the installation not counted; default 600
@@ -42,10 +42,16 @@ if [[ ! -f ../sdk/dist/core/index.js ]]; then (cd .. && npm run build -w @breadb
 # As it is shipped for a platform: the server is in the package.
 node package.mjs --target linux-x64 "$BB_SERVER"
 mv breadboard-ls-linux-x64-*.vsix "$work/extension.vsix"
+# A language server of the story's own, whose symbols `@` finds.
+(cd e2e/symbols && npx vsce package --no-dependencies --allow-missing-repository --skip-license --out "$work/symbols.vsix" >/dev/null)
 [[ -z ${SHOTS:-} ]] || mkdir -p "$SHOTS"
 # Somebody who has set up nothing; of the chapters alone, only where that is asked for by its name.
 if [[ -z ${CHAPTERS:-} || $CHAPTERS == fresh ]]; then
   WORK=$work timeout --kill-after=10 "${E2E_TIMEOUT:-600}" node e2e/fresh.mjs
   [[ ${CHAPTERS:-} != fresh ]] || exit 0
+fi
+if [[ -z ${CHAPTERS:-} || $CHAPTERS == german ]]; then
+  WORK=$work timeout --kill-after=10 "${E2E_TIMEOUT:-600}" node e2e/german.mjs
+  [[ ${CHAPTERS:-} != german ]] || exit 0
 fi
 WORK=$work timeout --kill-after=10 "${E2E_TIMEOUT:-600}" node e2e/run.mjs

@@ -13,7 +13,7 @@ export const CANARY = "sk-canary-7f3a9c1e5b2d";
 /**
  * Sets the stage.
  *
- * `work`: a folder that is ours, with `extension.vsix` in it. `cache`: where code-server is. `server`: the server's
+ * `work`: a folder that is ours, with `extension.vsix` and `symbols.vsix` in it. `cache`: where code-server is. `server`: the server's
  * program, for its simulator. `shots`: where pictures go, or nothing.
  */
 export async function setStage({ work, cache, server, shots }) {
@@ -24,7 +24,7 @@ export async function setStage({ work, cache, server, shots }) {
   const editor = await startEditor({
     cache,
     work,
-    vsix: path.join(work, "extension.vsix"),
+    vsixes: ["extension.vsix", "symbols.vsix"].map((file) => path.join(work, file)),
     settings: {
       // It reads all of this story, so that no chapter meets a summary.
       "breadboard.model": { provider: "openai", name: "story", url: model.url, contextWindow: 2_000_000, images: true },

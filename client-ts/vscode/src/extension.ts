@@ -32,6 +32,7 @@ import { undoTurn } from "./host/turn_undo";
 import { plainly } from "./host/toast";
 import { askForToken, tellOfToken } from "./host/token_prompt";
 import type { HostStatus } from "./shared/page_methods";
+import { l10n } from "vscode";
 
 let connection: ServerConnection | undefined;
 
@@ -230,10 +231,10 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   }
 
   async function offerRestart(): Promise<void> {
-    const restart = "Restart";
+    const restart = l10n.t("Restart");
     if (
       (await vscode.window.showInformationMessage(
-        "The settings of the server changed; they count after a restart of it.",
+        l10n.t("The settings of the server changed; they count after a restart of it."),
         restart,
       )) === restart
     )
@@ -258,7 +259,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       (session) => session.status === "running" || session.status === "waiting",
     );
     const active = sessions.find(({ sessionId }) => sessionId === state?.activeSessionId) ?? sessions[0];
-    if (active === undefined) void vscode.window.showInformationMessage("No turn is running.");
+    if (active === undefined) void vscode.window.showInformationMessage(l10n.t("No turn is running."));
     else await ask("bb/stop", { sessionId: active.sessionId });
   }
 
@@ -266,8 +267,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     const editor = vscode.window.activeTextEditor;
     const folder = editor && vscode.workspace.getWorkspaceFolder(editor.document.uri);
     const sessionId = state?.activeSessionId ?? state?.sessions[0]?.sessionId;
-    if (!editor || !folder) throw new Error("Open a file of the workspace first.");
-    if (sessionId === undefined) throw new Error("Start a session first; a diff belongs to one.");
+    if (!editor || !folder) throw new Error(l10n.t("Open a file of the workspace first."));
+    if (sessionId === undefined) throw new Error(l10n.t("Start a session first; a diff belongs to one."));
     const several = (vscode.workspace.workspaceFolders?.length ?? 0) > 1;
     await showDiff(ask, {
       sessionId,
@@ -279,7 +280,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   /** The files of the newest turn that changed some, in one view. */
   async function turnChanges(): Promise<void> {
     const sessionId = state?.activeSessionId ?? state?.sessions[0]?.sessionId;
-    if (sessionId === undefined) throw new Error("No session has changed anything yet.");
+    if (sessionId === undefined) throw new Error(l10n.t("No session has changed anything yet."));
     const { turn } = (await ask("bb/turn/changes", { sessionId })) as Requests["bb/turn/changes"]["result"];
     await turns.showAll({ sessionId, turn });
   }
@@ -287,7 +288,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   /** Takes the newest turn that changed something back, after showing what that does. */
   async function undo(): Promise<void> {
     const sessionId = state?.activeSessionId ?? state?.sessions[0]?.sessionId;
-    if (sessionId === undefined) throw new Error("No session has changed anything yet.");
+    if (sessionId === undefined) throw new Error(l10n.t("No session has changed anything yet."));
     await undoTurn(
       {
         ask,
@@ -304,7 +305,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   }
 
   async function showRequest(): Promise<void> {
-    if (!(await attention.showOldest())) void vscode.window.showInformationMessage("No request waits for an answer.");
+    if (!(await attention.showOldest())) void vscode.window.showInformationMessage(l10n.t("No request waits for an answer."));
   }
 
   async function menu(): Promise<void> {
@@ -312,39 +313,39 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     const waiting = (state?.sessions ?? []).some(({ pendingPermissionCount }) => (pendingPermissionCount ?? 0) > 0);
     const entries: (vscode.QuickPickItem & { command: string })[] = [
       ...(waiting
-        ? [{ label: "$(bell-dot) Show the request that waits", command: "breadboard.showRequest" }]
+        ? [{ label: l10n.t("$(bell-dot) Show the request that waits"), command: "breadboard.showRequest" }]
         : []),
-      { label: "$(comment-discussion) Open the agent view", command: "breadboard.open" },
-      { label: "$(add) New session", command: "breadboard.newSession" },
-      { label: "$(history) All sessions", command: "breadboard.showSessions" },
-      { label: "$(notebook-template) Create a spec", command: "breadboard.createSpec" },
-      { label: "$(debug-stop) Stop the running turn", command: "breadboard.stop" },
+      { label: l10n.t("$(comment-discussion) Open the agent view"), command: "breadboard.open" },
+      { label: l10n.t("$(add) New session"), command: "breadboard.newSession" },
+      { label: l10n.t("$(history) All sessions"), command: "breadboard.showSessions" },
+      { label: l10n.t("$(notebook-template) Create a spec"), command: "breadboard.createSpec" },
+      { label: l10n.t("$(debug-stop) Stop the running turn"), command: "breadboard.stop" },
       ...(host.trusted
         ? []
         : [
             {
-              label: "$(workspace-trusted) Manage workspace trust",
-              description: "the folder is not trusted",
+              label: l10n.t("$(workspace-trusted) Manage workspace trust"),
+              description: l10n.t("the folder is not trusted"),
               command: "breadboard.manageTrust",
             },
           ]),
-      { label: "$(account) Choose who answers", command: "breadboard.setup" },
-      { label: "$(shield) Choose what is done without asking", command: "breadboard.approvals" },
-      { label: "$(plug) MCP servers", command: "breadboard.mcpServers" },
-      { label: "$(settings-gear) Settings", command: "breadboard.openSettings" },
-      { label: "$(plug) Pair with a host", command: "breadboard.pairWithHost" },
-      { label: "$(key) Set engine token", command: "breadboard.setEngineToken" },
-      { label: "$(key) Set model token", command: "breadboard.setModelToken" },
+      { label: l10n.t("$(account) Choose who answers"), command: "breadboard.setup" },
+      { label: l10n.t("$(shield) Choose what is done without asking"), command: "breadboard.approvals" },
+      { label: l10n.t("$(plug) MCP servers"), command: "breadboard.mcpServers" },
+      { label: l10n.t("$(settings-gear) Settings"), command: "breadboard.openSettings" },
+      { label: l10n.t("$(plug) Pair with a host"), command: "breadboard.pairWithHost" },
+      { label: l10n.t("$(key) Set engine token"), command: "breadboard.setEngineToken" },
+      { label: l10n.t("$(key) Set model token"), command: "breadboard.setModelToken" },
       {
-        label: "$(refresh) Restart the server",
+        label: l10n.t("$(refresh) Restart the server"),
         ...(host.sentence ? { detail: host.sentence } : {}),
         command: "breadboard.restart",
       },
-      { label: "$(output) Show the log", command: "breadboard.showLog" },
+      { label: l10n.t("$(output) Show the log"), command: "breadboard.showLog" },
     ];
     const picked = await vscode.window.showQuickPick(entries, {
       title: "BreadBoard",
-      placeHolder: host.server === "running" ? "The server runs." : (host.sentence ?? `The server is ${host.server}.`),
+      placeHolder: host.server === "running" ? l10n.t("The server runs.") : (host.sentence ?? l10n.t("The server is {0}.", host.server)),
     });
     if (picked !== undefined) await vscode.commands.executeCommand(picked.command);
   }
@@ -355,13 +356,13 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       return reviews.show(sessionId, patchId, typeof at === "number" ? at : undefined, typeof hunkId === "string" ? hunkId : undefined);
     await desk.heard(state);
     const waiting = desk.all();
-    if (waiting.length === 0) throw new Error("No proposed edit waits that can be decided change by change.");
+    if (waiting.length === 0) throw new Error(l10n.t("No proposed edit waits that can be decided change by change."));
     const items = waiting.map((review) => ({
       label: review.patch.files.map(({ filePath }) => filePath).join(", "),
       ...(review.patch.rationale == null ? {} : { detail: plainly(review.patch.rationale) }),
       review,
     }));
-    const picked = items.length === 1 ? items[0] : await vscode.window.showQuickPick(items, { placeHolder: "Which edit?" });
+    const picked = items.length === 1 ? items[0] : await vscode.window.showQuickPick(items, { placeHolder: l10n.t("Which edit?") });
     if (picked !== undefined) await reviews.show(picked.review.sessionId, picked.review.patch.patchId);
   }
 
@@ -403,8 +404,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     "breadboard.pairWithHost": pair,
     "breadboard.setEngineToken": () => askForToken("engine", server),
     "breadboard.setModelToken": () => askForToken("model", server),
-    "breadboard.clearEngineToken": () => told(credentials.clear("engine", server.sendToken), "The token is forgotten."),
-    "breadboard.clearModelToken": () => told(credentials.clear("model", server.sendToken), "The token is forgotten."),
+    "breadboard.clearEngineToken": () => told(credentials.clear("engine", server.sendToken), l10n.t("The token is forgotten.")),
+    "breadboard.clearModelToken": () => told(credentials.clear("model", server.sendToken), l10n.t("The token is forgotten.")),
     "breadboard.restart": () => server.restart(),
     "breadboard.showLog": () => log.show(),
     "breadboard.reviewEdit": (...args) => reviewEdit(...args),

@@ -14,7 +14,7 @@ const sources = () =>
     .map((file) => [file, read(`src/webview/${file}`)] as const);
 
 it("R000-02 R000-06: the page has no way to a network and no word of an engine's protocol", () => {
-  const bundles = ["main", "create_spec", "math"].map((name) => read(`dist/webview/${name}.js`));
+  const bundles = ["main", "create_spec", "math", "diagrams"].map((name) => read(`dist/webview/${name}.js`));
   const NETWORK =
     /\b(?:fetch|importScripts)\s*\(\s*[^\s)]|XMLHttpRequest|new (?:WebSocket|EventSource|(?:Shared)?Worker)\b|sendBeacon|RTCP/;
   for (const bundle of bundles) {

@@ -511,6 +511,69 @@ test('@path completes from the workspace, and gf goes to path:line', function()
   same({ vim.api.nvim_buf_get_name(0), vim.api.nvim_win_get_cursor(0)[1] }, { workspace .. '/src/a.txt', 2 })
 end)
 
+test('14: @ finds a file by any part of its path, for omnifunc, nvim-cmp and blink.cmp alike', function()
+  vim.cmd('BreadBoard')
+  local prompt = require('breadboard.prompt')
+  await('the prompt window', function()
+    return prompt.buffer() and vim.api.nvim_get_current_buf() == prompt.buffer()
+  end)
+  vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'see @slong' })
+  vim.api.nvim_win_set_cursor(0, { 1, 10 })
+  same(vim.bo.omnifunc, "v:lua.require'breadboard.completion'.omnifunc")
+  local completion = require('breadboard.completion')
+  -- In insert mode the cursor stands behind the last character.
+  local cursor = vim.api.nvim_win_get_cursor
+  vim.api.nvim_win_get_cursor = function()
+    return { 1, 10 }
+  end
+  same(completion.omnifunc(1), 5)
+  vim.api.nvim_win_get_cursor = cursor
+  same(completion.omnifunc(0), { { word = 'src/long.txt', abbr = 'src/long.txt', kind = 'f' } })
+
+  local function answer_of(ask)
+    local answer
+    ask(function(found)
+      answer = found
+    end)
+    return await('an answer', function()
+      return answer
+    end)
+  end
+  local wanted = {
+    newText = 'src/long.txt',
+    range = { start = { line = 0, character = 5 }, ['end'] = { line = 0, character = 10 } },
+  }
+  local cmp = require('breadboard.cmp').new()
+  check(cmp:is_available(), 'in the prompt window')
+  local found = answer_of(function(callback)
+    cmp:complete({ context = { cursor_before_line = 'see @slong', cursor = { row = 1 } } }, callback)
+  end)
+  same({ #found.items, found.items[1].textEdit, found.isIncomplete }, { 1, wanted, true })
+  local blink = require('breadboard.blink').new()
+  check(blink:enabled(), 'in the prompt window')
+  found = answer_of(function(callback)
+    blink:get_completions({ line = 'see @slong and more', cursor = { 1, 10 } }, callback)
+  end)
+  same({ #found.items, found.items[1].textEdit, found.is_incomplete_forward }, { 1, wanted, true })
+  same(cmp:get_trigger_characters(), { '@', '/' })
+  found = answer_of(function(callback)
+    cmp:complete({ context = { cursor_before_line = 'nothing here', cursor = { row = 1 } } }, callback)
+  end)
+  same(found.items, {})
+  -- They show the menu then, and the plugin opens none.
+  check(completion.shown_elsewhere, 'the menu is theirs')
+  completion.shown_elsewhere = false
+  found = answer_of(function(callback)
+    completion.of('@prob', 1, callback)
+  end)
+  same(found.items[1].word, 'problems')
+  found = answer_of(function(callback)
+    completion.of('/exp', 1, callback)
+  end)
+  same({ found.column, found.items[1].word, found.items[1].abbr }, { 2, 'explain', '/explain' })
+  vim.api.nvim_buf_set_lines(0, 0, -1, false, {})
+end)
+
 test('a prompt behind a running turn is queued; stop ends the turn and the queue waits', function()
   local gate = model.gate()
   llm:says('I begin', gate, ' never said')

@@ -79,7 +79,7 @@ export default async function accessibility(stage) {
 }
 
 /** What stands out of a page that is 250 pixels wide, or drawn at twice the size: nothing may be scrolled to sideways but tables and code. */
-async function beyond(frame, of) {
+export async function beyond(frame, of) {
   return frame.evaluate((of) => {
     const { body } = document;
     const out = [];
@@ -101,7 +101,7 @@ async function beyond(frame, of) {
   }, of);
 }
 
-async function scan(frame, background) {
+export async function scan(frame, background) {
   await frame.evaluate(await SOURCE);
   return frame.evaluate(async (background) => {
     // The page itself has no ground: it lies on the editor's, which is outside of the frame and so not seen by axe.

@@ -1,4 +1,4 @@
-// Where the agent meets the editor: `@` finds a file by any part of its path, the lightbulb explains, the menu of Source Control writes
+// Where the agent meets the editor: `@` finds a file by any part of its path and a symbol that a language server knows, the lightbulb explains, the menu of Source Control writes
 // the message of a commit, and a turn that failed while nobody looked is told.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -28,6 +28,9 @@ export default async function natives({ page, view, model, folder, prompt, idle,
   await prompt.fill("");
   say("a part of a path finds the file, and a word the problems");
 
+  await symbols({ page, view, model, folder, prompt, idle, picture, say });
+
+  await command("View: Close All Editors");
   await openFile(page, "lib.rs");
   await page.locator(".monaco-editor .view-line", { hasText: "retries" }).first().click();
   await page.keyboard.press("Control+a");
@@ -73,4 +76,37 @@ export default async function natives({ page, view, model, folder, prompt, idle,
   await view.locator(".notice.error, .notice.warning").last().waitFor();
   await command("View: Close All Editors");
   say("a turn that failed while nobody looked is told, and one click away");
+}
+
+/** An extension of the story answers, as a language server does, what is declared in its files. */
+async function symbols({ page, view, model, folder, prompt, idle, picture, say }) {
+  await writeFile(path.join(folder, "src", "gate.rs"), "pub fn open_the_gate() -> u32 {\n    let key_of_brass = 4;\n    key_of_brass\n}\n");
+  await writeFile(path.join(folder, "src", "house.rs"), "pub struct House;\nimpl House {\n    pub fn ring_the_bell(&self) {}\n}\n");
+  await openFile(page, "house.rs");
+  const choices = view.locator(".choices li");
+  const typed = async (word) =>
+    eventually(`${word} is found`, async () => {
+      await prompt.fill("");
+      await prompt.pressSequentially(`what does @${word}`);
+      return choices.first().waitFor({ timeout: 3_000 }).then(() => true, () => undefined);
+    });
+  // One in the file in sight, which only a question about that file finds, and one in a file that is not open.
+  await typed("#ring_the_b");
+  assert.match(await choices.first().innerText(), /ring_the_bell[\s\S]*House · src\/house\.rs/);
+  await typed("open_the_g");
+  const choice = choices.filter({ hasText: "open_the_gate" });
+  assert.match(await choice.innerText(), /open_the_gate[\s\S]*src\/gate\.rs/);
+  await picture("mention-symbol");
+  await choice.click();
+  await eventually("the symbol is named", async () => ((await prompt.inputValue()) === "what does @symbol:open_the_gate " ? true : undefined));
+  await view.locator(".context-chips li", { hasText: "open_the_gate" }).waitFor();
+  await picture("symbol-chip");
+  model.reply(says("It opens the gate."));
+  await prompt.press("Enter");
+  await view.locator(".assistant", { hasText: "It opens the gate." }).waitFor();
+  await idle();
+  const heard = JSON.stringify(model.asked.at(-1).body.messages.at(-1));
+  assert.match(heard, /src\/gate\.rs/);
+  assert.match(heard, /key_of_brass/);
+  say("a symbol that a language server knows is found, shown, and what it is goes to the model");
 }

@@ -1,5 +1,5 @@
 // What an answer looks like and what can be done with it: colours, tables whose words stay whole, things to do, text that runs from
-// right to left, code that is applied after the editor showed it, a command in a terminal that nobody ran, a prompt that is
+// right to left, a diagram in the editor's colours that can do nothing, code that is applied after the editor showed it, a command in a terminal that nobody ran, a prompt that is
 // changed and sent anew, finding, and the whole as Markdown.
 import assert from "node:assert/strict";
 import { says } from "../model.mjs";
@@ -30,6 +30,31 @@ $ echo tried && cargo test
 The sum is $\\frac{n(n+1)}{2}$ and it costs $5.
 `;
 
+// One that would run a script and load a picture, if it were let; and one that is none.
+const DIAGRAMS = `How it goes:
+
+\`\`\`mermaid
+graph TD
+  A[Upload] -->|fails| B{Tried 3 times?}
+  B -->|no| A
+  B -->|yes| C["Tell the user <img src=x onerror=alert(1)>"]
+  click A href "https://evil.example/x"
+\`\`\`
+
+and who says what:
+
+\`\`\`mermaid
+sequenceDiagram
+  Client->>Server: part 1
+  Server-->>Client: try again
+\`\`\`
+
+\`\`\`mermaid
+graph TD
+  A -->
+\`\`\`
+`;
+
 export default async function reading(stage) {
   const { page, view, model, prompt, ask, idle, command, picture, say } = stage;
   await command("View: Close All Editors");
@@ -38,7 +63,7 @@ export default async function reading(stage) {
   await view.locator("textarea[aria-label=Prompt]").and(view.locator(":focus")).waitFor();
   model.reply(says(ANSWER));
   await ask("where is the limit of retries?");
-  const answer = view.locator(".assistant").last();
+  const answer = view.locator(".assistant", { hasText: "raise the limit" });
   await answer.locator(".code-keyword", { hasText: "pub" }).waitFor();
   await idle();
   await picture("reading");
@@ -104,4 +129,45 @@ export default async function reading(stage) {
   await picture("export");
   await command("View: Revert and Close Editor");
   say("a prompt was changed and sent anew, words were found, and the session is Markdown");
+  await diagrams(stage);
+}
+
+/** Diagrams: pictures in the editor's colours, drawn anew with another theme; the source is one press away. */
+async function diagrams({ view, model, ask, idle, theme, picture, say, sidebarFrame }) {
+  const frame = await sidebarFrame();
+  assert.equal(await frame.locator("script[src*='diagrams.js']").count(), 0, "nothing is loaded before the first diagram");
+  model.reply(says(DIAGRAMS));
+  await ask("draw me how it goes");
+  const drawn = view.locator(".diagram.is-drawn > img");
+  await drawn.nth(1).waitFor();
+  await view.locator(".diagram > p", { hasText: "cannot be drawn" }).waitFor();
+  await idle();
+  await picture("diagrams");
+  const pictures = () =>
+    drawn.evaluateAll((images) =>
+      images.map((image) => ({ source: image.src, well: image.complete && image.naturalWidth > 50 && image.naturalHeight > 50 })),
+    );
+  const light = await pictures();
+  assert.deepEqual(light.map(({ well }) => well), [true, true], "each picture is one that the browser can draw");
+  assert.ok(light.every(({ source }) => source.startsWith("data:image/svg+xml") && !/evil\.example|onerror%3D|%3Cscript/i.test(source)));
+  await theme("Dark 2026");
+  const dark = await eventually("the diagrams are drawn anew", async () => {
+    const now = await pictures();
+    return now.length === 2 && now.every(({ source, well }, at) => well && source !== light[at].source) ? now : undefined;
+  });
+  assert.equal(dark.length, 2);
+  await picture("diagrams-dark");
+  await theme("Light 2026");
+  const first = view.locator(".diagram").first();
+  // By the keyboard: what has the focus is scrolled to.
+  const press = async () => {
+    await first.getByRole("button", { name: "Show the source" }).focus();
+    await first.page().keyboard.press("Enter");
+  };
+  await press();
+  await first.locator("pre", { hasText: "Tried 3 times?" }).waitFor();
+  await first.locator("img").waitFor({ state: "hidden" });
+  await press();
+  await first.locator("img").waitFor();
+  say("diagrams are pictures in the editor's colours, and what is none says so");
 }

@@ -7,6 +7,7 @@
 import * as vscode from "vscode";
 import { changesOf, diffOf, isDiff, type LineChange, placeOfCode, withChanges } from "./code_place";
 import { fileNamed, placeOfNew, refusal } from "./workspace_files";
+import { l10n } from "vscode";
 
 /** The scheme of the texts that are proposed. */
 export const CODE_SCHEME = "bb-code";
@@ -33,7 +34,7 @@ export class CodeDocuments implements vscode.TextDocumentContentProvider {
   async apply(text: string, path: string | undefined): Promise<void> {
     const proposals = isDiff(text) ? await ofDiff(text, path) : [await ofCode(text, path)];
     const changed = proposals.filter(({ document, text: after }) => document?.getText() !== after);
-    if (changed.length === 0) throw refusal("conflict", "The file has this code already.");
+    if (changed.length === 0) throw refusal("conflict", l10n.t("The file has this code already."));
     for (const proposal of changed) if (!(await this.ask(proposal))) return;
   }
 
@@ -42,14 +43,14 @@ export class CodeDocuments implements vscode.TextDocumentContentProvider {
     const name = vscode.workspace.asRelativePath(uri);
     const after = this.keep(uri, text);
     const before = document?.uri ?? this.keep(uri, "");
-    await vscode.commands.executeCommand("vscode.diff", before, after, `${name}: as it is ↔ with the code`, { preview: true });
-    const apply = "Apply";
-    const question = document === undefined ? `Make the file ${name}?` : `Apply the code to ${name}?`;
-    const said = await vscode.window.showInformationMessage(question, apply, "Discard");
+    await vscode.commands.executeCommand("vscode.diff", before, after, l10n.t("{0}: as it is ↔ with the code", name), { preview: true });
+    const apply = l10n.t("Apply");
+    const question = document === undefined ? l10n.t("Make the file {0}?", name) : l10n.t("Apply the code to {0}?", name);
+    const said = await vscode.window.showInformationMessage(question, apply, l10n.t("Discard"));
     await closeDiff(after);
     if (said !== apply) return false;
     if (document?.version !== version)
-      throw refusal("conflict", `${name} was changed meanwhile; apply the code again to see what it would change now.`);
+      throw refusal("conflict", l10n.t("{0} was changed meanwhile; apply the code again to see what it would change now.", name));
     await write(uri, document, text);
     return true;
   }
@@ -74,7 +75,7 @@ async function write(uri: vscode.Uri, document: vscode.TextDocument | undefined,
     edit.replace(uri, all, text);
   }
   if (!(await vscode.workspace.applyEdit(edit)))
-    throw refusal("conflict", "The editor did not take the change; the file may be read-only.");
+    throw refusal("conflict", l10n.t("The editor did not take the change; the file may be read-only."));
   if (document !== undefined && wasSaved) await document.save();
   await vscode.window.showTextDocument(uri, { preview: true });
 }
@@ -93,12 +94,12 @@ async function ofDiff(text: string, path: string | undefined): Promise<Proposal[
     const name = file ?? path;
     const document = name === undefined ? frontDocument() : await documentOf(name);
     if (document === undefined)
-      throw refusal("not_found", `There is no file \`${name ?? ""}\` for this change; open the file and try again.`);
+      throw refusal("not_found", l10n.t("There is no file `{0}` for this change; open the file and try again.", name ?? ""));
     const changes = changesOf(linesOf(document), hunks);
     if (changes === undefined)
       throw refusal(
         "conflict",
-        `What the change expects is not in \`${vscode.workspace.asRelativePath(document.uri)}\`; it may have changed.`,
+        l10n.t("What the change expects is not in `{0}`; it may have changed.", vscode.workspace.asRelativePath(document.uri)),
       );
     proposals.push(changed(document, changes));
   }
@@ -110,7 +111,7 @@ async function ofCode(text: string, path: string | undefined): Promise<Proposal>
   if (document === undefined) {
     const uri = path === undefined ? undefined : placeOfNew(path, vscode.workspace.workspaceFolders ?? []);
     if (uri === undefined)
-      throw refusal("unsupported", "No file is open that the code could go into; open one and try again.");
+      throw refusal("unsupported", l10n.t("No file is open that the code could go into; open one and try again."));
     return { uri, text };
   }
   const editor = vscode.window.visibleTextEditors.find((one) => one.document === document);

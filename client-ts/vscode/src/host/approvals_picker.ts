@@ -6,19 +6,20 @@
  */
 import * as vscode from "vscode";
 import type { Ask } from "./diffs";
+import { l10n } from "vscode";
 
 export type ApprovalMode = "ask" | "reads" | "edits" | "listed";
 
 /** The modes, tightest first. */
 export const MODES: readonly { readonly mode: ApprovalMode; readonly label: string; readonly detail: string }[] = [
-  { mode: "ask", label: "Ask for everything", detail: "Every edit and every command waits for your answer." },
-  { mode: "reads", label: "Allow reads", detail: "Commands that only read run without a question, within the workspace." },
+  { mode: "ask", label: l10n.t("Ask for everything"), detail: l10n.t("Every edit and every command waits for your answer.") },
+  { mode: "reads", label: l10n.t("Allow reads"), detail: l10n.t("Commands that only read run without a question, within the workspace.") },
   {
     mode: "edits",
-    label: "Allow reads, and edits in the workspace",
-    detail: "Hidden files, secrets, keys and .git are asked about as before.",
+    label: l10n.t("Allow reads, and edits in the workspace"),
+    detail: l10n.t("Hidden files, secrets, keys and .git are asked about as before."),
   },
-  { mode: "listed", label: "Allow what your list names", detail: "The patterns and classes of the setting breadboard.approvals." },
+  { mode: "listed", label: l10n.t("Allow what your list names"), detail: l10n.t("The patterns and classes of the setting breadboard.approvals.") },
 ];
 
 /** The mode that the user's settings state. */
@@ -35,7 +36,7 @@ export async function chooseApprovals(ask: Ask): Promise<void> {
   const now = modeOf(own);
   const picked = await vscode.window.showQuickPick(
     MODES.map((row) => ({ ...row, description: row.mode === now ? "now" : "" })),
-    { title: "Approvals", placeHolder: "What is done without asking, in folders that you trust" },
+    { title: l10n.t("Approvals"), placeHolder: l10n.t("What is done without asking, in folders that you trust") },
   );
   if (picked === undefined) return;
   await configuration.update("approvals", { ...own, mode: picked.mode }, vscode.ConfigurationTarget.Global);

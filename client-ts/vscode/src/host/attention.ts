@@ -5,6 +5,7 @@
  * it is hidden. Knows no VS Code; answers nothing.
  */
 import { type Requests, resultFault, type ServerNotifications } from "@breadboard-ls/sdk";
+import { l10n } from "vscode";
 
 type State = ServerNotifications["bb/state"];
 type Pending = Requests["bb/permission/list"]["result"]["pending"][number];
@@ -54,7 +55,7 @@ export class Attention {
     const rose = [...counts].some(([sessionId, count]) => count > (this.counts.get(sessionId) ?? 0));
     this.counts = counts;
     const waiting = [...counts.values()].reduce((sum, count) => sum + count, 0);
-    this.ports.badge(waiting, waiting === 1 ? "One request waits" : `${waiting} requests wait`);
+    this.ports.badge(waiting, waiting === 1 ? l10n.t("One request waits") : l10n.t("{0} requests wait", waiting));
     const ended = sessions.filter(
       ({ sessionId, status }) => status === "idle" && ["running", "waiting"].includes(this.statuses.get(sessionId) ?? ""),
     );
@@ -85,19 +86,19 @@ export class Attention {
     const { title } = first.permission;
     const line = title.replaceAll(/\s+/g, " ").trim();
     const short = line.length > TITLE ? `${line.slice(0, TITLE - 1)}…` : line;
-    const others = more.length === 0 ? "" : ` (and ${more.length} more)`;
-    if (await this.ports.say(`The agent asks: ${short}${others}`, "Show It"))
+    const others = more.length === 0 ? "" : l10n.t(" (and {0} more)", more.length);
+    if (await this.ports.say(l10n.t("The agent asks: {0}{1}", short, others), l10n.t("Show It")))
       this.ports.show(first.sessionId, first.permission.requestId);
   }
 
   private async turnEnded({ sessionId, title }: State["sessions"][number]): Promise<void> {
     const { failures, ends } = this.ports.notify();
     if (this.ports.visible() || !(failures || ends)) return;
-    const turn = title == null || title === "" ? "The turn" : `The turn in “${title}”`;
+    const turn = title == null || title === "" ? l10n.t("The turn") : l10n.t("The turn in “{0}”", title);
     const why = failures ? await this.failure(sessionId) : undefined;
     if (why === undefined && !ends) return;
-    const what = why === undefined ? `${turn} has ended.` : `${turn} failed. ${why}`.trim();
-    if (await this.ports.say(what, "Show It")) this.ports.show(sessionId);
+    const what = why === undefined ? l10n.t("{0} has ended.", turn) : l10n.t("{0} failed. {1}", turn, why).trim();
+    if (await this.ports.say(what, l10n.t("Show It"))) this.ports.show(sessionId);
   }
 
   /** Why the last turn of a session failed, as far as it is said; `undefined` where it did not. */

@@ -5,6 +5,7 @@
  */
 import { type Requests, resultFault, type ServerNotifications } from "@breadboard-ls/sdk";
 import * as vscode from "vscode";
+import { l10n } from "vscode";
 
 type State = ServerNotifications["bb/state"];
 
@@ -38,9 +39,9 @@ export class CommitWriter {
     const repository = repositoryOf(await git(), from);
     const staged = await repository.diff(true);
     const diff = staged.trim() === "" ? await repository.diff(false) : staged;
-    if (diff.trim() === "") throw new Error("There is nothing to commit: stage a change first.");
+    if (diff.trim() === "") throw new Error(l10n.t("There is nothing to commit: stage a change first."));
     repository.inputBox.value = await vscode.window.withProgress(
-      { location: vscode.ProgressLocation.SourceControl, title: "Writing the commit message" },
+      { location: vscode.ProgressLocation.SourceControl, title: l10n.t("Writing the commit message") },
       () => this.answerTo(promptFor(diff)),
     );
   }
@@ -64,10 +65,10 @@ export class CommitWriter {
   /** Resolves when the turn of this session is over. */
   private ending(sessionId: string): Promise<void> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error("No commit message came within two minutes; try again.")), LONGEST_MS);
+      const timer = setTimeout(() => reject(new Error(l10n.t("No commit message came within two minutes; try again."))), LONGEST_MS);
       let ran = false;
       this.waiting.set(sessionId, (status) => {
-        if (status === "waiting") reject(new Error("The agent asks something before it writes the message; ask for it in the chat."));
+        if (status === "waiting") reject(new Error(l10n.t("The agent asks something before it writes the message; ask for it in the chat.")));
         if (status === "running") ran = true;
         if (status === "waiting" || (ran && status !== "running")) {
           clearTimeout(timer);
@@ -94,7 +95,7 @@ export function messageIn(blocks: Requests["bb/view/page"]["result"]["blocks"]):
   const text = answer?.kind === "assistant" ? answer.text.trim() : "";
   if (text === "") {
     const notice = blocks.findLast((block) => block.kind === "notice" && block.level === "error");
-    throw new Error(notice?.kind === "notice" ? notice.text : "No commit message came; ask for it in the chat.");
+    throw new Error(notice?.kind === "notice" ? notice.text : l10n.t("No commit message came; ask for it in the chat."));
   }
   const fenced = /^```\w*\n([\s\S]*?)\n```/m.exec(text)?.[1];
   return (fenced ?? text).replace(/^"([^"\n]*)"$/, "$1").trim();
@@ -102,13 +103,13 @@ export function messageIn(blocks: Requests["bb/view/page"]["result"]["blocks"]):
 
 async function git(): Promise<GitApi> {
   const extension = vscode.extensions.getExtension<{ getAPI(version: 1): GitApi }>("vscode.git");
-  if (extension === undefined) throw new Error("The editor's extension for git is switched off.");
+  if (extension === undefined) throw new Error(l10n.t("The editor's extension for git is switched off."));
   return (extension.isActive ? extension.exports : await extension.activate()).getAPI(1);
 }
 
 function repositoryOf({ repositories }: GitApi, from: unknown): GitRepository {
   const root = (from as { rootUri?: { toString(): string } } | undefined)?.rootUri?.toString();
   const found = repositories.find(({ rootUri }) => rootUri.toString() === root) ?? repositories[0];
-  if (found === undefined) throw new Error("No git repository is open.");
+  if (found === undefined) throw new Error(l10n.t("No git repository is open."));
   return found;
 }

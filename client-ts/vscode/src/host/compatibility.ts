@@ -4,6 +4,7 @@
  * The SDK checks the version of the wire; here the answer becomes a sentence for the user of an editor.
  */
 import { type Announcement, BreadboardError, readAnnouncement, WIRE_VERSION } from "@breadboard-ls/sdk";
+import { l10n } from "vscode";
 
 /** It cannot be used; `sentence` says what to do. */
 export interface Unfit {
@@ -20,18 +21,18 @@ export function fitServer(initializeResult: unknown, command: string): Announcem
     if (said === undefined) {
       return {
         sentence:
-          `The program \`${command}\` does not speak the bb protocol; ` +
-          "install a current breadboard-ls, or name one in the setting breadboard.server.path.",
+          l10n.t("The program `{0}` does not speak the bb protocol; ", command) +
+          l10n.t("install a current breadboard-ls, or name one in the setting breadboard.server.path."),
       };
     }
     const newer = typeof said === "number" && said > WIRE_VERSION;
     return {
       sentence:
-        `The server \`${command}\` speaks version ${String(said)} of the protocol ` +
-        `and this extension version ${WIRE_VERSION}; ` +
+        l10n.t("The server `{0}` speaks version {1} of the protocol ", command, String(said)) +
+        l10n.t("and this extension version {0}; ", WIRE_VERSION) +
         (newer
-          ? "update the extension."
-          : "update the server, or name a newer one in the setting breadboard.server.path."),
+          ? l10n.t("update the extension.")
+          : l10n.t("update the server, or name a newer one in the setting breadboard.server.path.")),
     };
   }
 }

@@ -18,6 +18,7 @@ import {
   type Submission,
   submissionFault,
 } from "../shared/create_spec_messages";
+import { l10n } from "vscode";
 
 type Method = Extract<keyof Requests, `bb/createSpec/${string}`>;
 
@@ -276,5 +277,5 @@ export class CreateSpecDesk {
 
 function sentence(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  return text.trim() === "" ? "It failed without a word; the log may have more." : text;
+  return text.trim() === "" ? l10n.t("It failed without a word; the log may have more.") : text;
 }

@@ -12,12 +12,13 @@ import { CreateSpecDesk } from "./create_spec_desk";
 import type { Ask } from "./diffs";
 import { newNonce, page } from "./page";
 import { plainly } from "./toast";
+import { l10n } from "vscode";
 
 export const PANEL_TYPE = "breadboard.createSpec";
-export const PANEL_TITLE = "Create New Spec";
+export const PANEL_TITLE = l10n.t("Create New Spec");
 
-const KEEP = "Keep Draft and Close";
-const DISCARD = "Discard Draft";
+const KEEP = l10n.t("Keep Draft and Close");
+const DISCARD = l10n.t("Discard Draft");
 
 /** What the panel needs. */
 export interface PanelPorts {
@@ -44,9 +45,9 @@ export class CreateSpecPanel implements vscode.WebviewPanelSerializer, vscode.Di
       return;
     }
     const { running, sentence } = this.ports.server();
-    if (!running) throw new Error(sentence ?? "The server does not run; restart it.");
+    if (!running) throw new Error(sentence ?? l10n.t("The server does not run; restart it."));
     if (!this.ports.announced("bb/createSpec/ready"))
-      throw new Error("This server knows nothing of specs; update breadboard-ls.");
+      throw new Error(l10n.t("This server knows nothing of specs; update breadboard-ls."));
     this.adopt(vscode.window.createWebviewPanel(PANEL_TYPE, PANEL_TITLE, vscode.ViewColumn.Active, {}));
   }
 
@@ -85,8 +86,8 @@ export class CreateSpecPanel implements vscode.WebviewPanelSerializer, vscode.Di
       },
       askBeforeClosing: async () => {
         const answer = await vscode.window.showWarningMessage(
-          "Close the new spec? It was not submitted.",
-          { modal: true, detail: "The text stays as a draft until you discard it. Attached images are not kept." },
+          l10n.t("Close the new spec? It was not submitted."),
+          { modal: true, detail: l10n.t("The text stays as a draft until you discard it. Attached images are not kept.") },
           KEEP,
           DISCARD,
         );
@@ -115,6 +116,7 @@ export class CreateSpecPanel implements vscode.WebviewPanelSerializer, vscode.Di
     const address = (file: string): string => webview.asWebviewUri(vscode.Uri.joinPath(root, file)).toString();
     // Last: the page says that it is ready as soon as it is, and somebody must listen by then.
     webview.html = page({
+      language: vscode.env.language,
       title: PANEL_TITLE,
       script: address("create_spec.js"),
       style: address("create_spec.css"),

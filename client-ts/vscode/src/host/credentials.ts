@@ -7,6 +7,7 @@
  */
 import type { SecretStorage } from "vscode";
 import type { UserSettings } from "./settings";
+import { l10n } from "vscode";
 
 /** What a token is for. */
 export type Scope = "engine" | "model";
@@ -86,14 +87,14 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   openai: "OpenAI",
   anthropic: "Anthropic",
   gemini: "Google Gemini",
-  ollama: "Ollama on this machine",
+  ollama: l10n.t("Ollama on this machine"),
 };
 
 /** A place as a person calls it. */
 export function placeInWords(place: string): string {
-  if (place === "breadboard") return "the BreadBoard engine";
+  if (place === "breadboard") return l10n.t("the BreadBoard engine");
   const provider = /^provider:(.*)$/.exec(place)?.[1];
-  return provider === undefined ? place : (PROVIDERS[provider] ?? `the provider ${provider}`);
+  return provider === undefined ? place : (PROVIDERS[provider] ?? l10n.t("the provider {0}", provider));
 }
 
 /** The provider of a model whose setting names neither one nor an address, by the rule of the server. */

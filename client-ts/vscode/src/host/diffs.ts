@@ -6,6 +6,7 @@
  */
 import { paramsFault, type Requests, resultFault } from "@breadboard-ls/sdk";
 import * as vscode from "vscode";
+import { l10n } from "vscode";
 
 export const DIFF_SCHEME = "bb-diff";
 
@@ -36,7 +37,7 @@ export async function sidesOf(
 ): Promise<{ before: vscode.Uri; after: vscode.Uri; title: string }> {
   const fault = paramsFault("bb/openDiff", params);
   if (fault !== undefined)
-    throw Object.assign(new Error(`The diff cannot be asked for: ${fault}.`), { code: "invalid_params" });
+    throw Object.assign(new Error(l10n.t("The diff cannot be asked for: {0}.", fault)), { code: "invalid_params" });
   const result = await ask("bb/openDiff", params);
   const wrong = resultFault("bb/openDiff", result);
   if (wrong !== undefined) throw new Error(`The server's answer for this diff does not fit: ${wrong}.`);
@@ -49,7 +50,7 @@ export async function showDiff(ask: Ask, params: Requests["bb/openDiff"]["params
   const { before, after, title: named } = await sidesOf(ask, params);
   // The id of a patch tells a person nothing.
   const file = params.root == null ? params.filePath : `${params.root}/${params.filePath}`;
-  const title = params.afterRef?.startsWith("patch:") === true ? `${file} (now ↔ proposed)` : named;
+  const title = params.afterRef?.startsWith("patch:") === true ? l10n.t("{0} (now ↔ proposed)", file) : named;
   if (params.afterRef != null) {
     const known = shown.get(params.afterRef) ?? new Set();
     shown.set(params.afterRef, known.add(after.toString()));

@@ -18,6 +18,7 @@ import type { SetupDesk } from "./setup_desk";
 import type { TurnOf } from "./turn_diffs";
 import { findSymbols, mentionsOf } from "./named_things";
 import { fileNamed, refusal } from "./workspace_files";
+import { l10n } from "vscode";
 
 /** Largest text that is opened as a document: beyond it an editor of a web stack stalls. */
 const MOST_OPENED = 20 * 1024 * 1024;
@@ -137,15 +138,15 @@ async function insert(text: string): Promise<void> {
     vscode.window.activeTextEditor ??
     vscode.window.visibleTextEditors.find(({ document }) => document.uri.scheme === "file");
   if (editor === undefined)
-    throw refusal("unsupported", "No editor is open to insert into; open a file and try again.");
+    throw refusal("unsupported", l10n.t("No editor is open to insert into; open a file and try again."));
   // Not a snippet: what an agent wrote may hold `$` and `}`.
   const done = await editor.edit((edit) => editor.selections.forEach((selection) => edit.replace(selection, text)));
-  if (!done) throw refusal("conflict", "The editor did not take the text; it may be read-only.");
+  if (!done) throw refusal("conflict", l10n.t("The editor did not take the text; it may be read-only."));
 }
 
 async function openText(title: string, text: string, language: string | undefined): Promise<void> {
   if (text.length > MOST_OPENED)
-    throw refusal("too_large", `${title} is larger than 20 MiB; save it as an artifact instead.`);
+    throw refusal("too_large", l10n.t("{0} is larger than 20 MiB; save it as an artifact instead.", title));
   const document = await vscode.workspace
     .openTextDocument({ content: text, ...(language === undefined ? {} : { language }) })
     .then(
@@ -182,14 +183,14 @@ async function openLink(uri: string): Promise<void> {
     if (file !== undefined) await vscode.window.showTextDocument(file);
     return;
   }
-  throw refusal("unsupported", `Links of the kind \`${parsed.scheme}:\` are not opened.`);
+  throw refusal("unsupported", l10n.t("Links of the kind `{0}:` are not opened.", parsed.scheme));
 }
 
 /** Types a command and runs nothing: the user reads it there and presses Enter, or does not. */
 function openTerminal(command: string): void {
   // eslint-disable-next-line no-control-regex
   if (/[\u0000-\u001f\u007f-\u009f]/.test(command))
-    throw refusal("unsupported", "What is typed into a terminal is one line; type it there yourself.");
+    throw refusal("unsupported", l10n.t("What is typed into a terminal is one line; type it there yourself."));
   const terminal = vscode.window.createTerminal({ name: "BreadBoard" });
   terminal.show();
   terminal.sendText(command, false);
@@ -197,21 +198,21 @@ function openTerminal(command: string): void {
 
 async function openArtifact(ask: Ask, params: Params): Promise<void> {
   const result = await vscode.window.withProgress(
-    { location: vscode.ProgressLocation.Notification, title: "Fetching the artifact", cancellable: true },
+    { location: vscode.ProgressLocation.Notification, title: l10n.t("Fetching the artifact"), cancellable: true },
     (_progress, token) => ask("bb/downloadArtifact", params, token),
   );
   const fault = resultFault("bb/downloadArtifact", result);
   if (fault !== undefined) throw new Error(`The server's answer about the artifact does not fit: ${fault}.`);
   const uri = vscode.Uri.parse((result as Requests["bb/downloadArtifact"]["result"]).uri, true);
-  if (uri.scheme !== "file") throw new Error("The server stored the artifact somewhere that is not a file.");
+  if (uri.scheme !== "file") throw new Error(l10n.t("The server stored the artifact somewhere that is not a file."));
   await vscode.commands.executeCommand("vscode.open", uri);
 }
 
 async function pickAttachments(ask: Ask, sessionId: string): Promise<unknown> {
   const picked = await vscode.window.showOpenDialog({
     canSelectMany: true,
-    openLabel: "Attach",
-    title: "Attach files to the next prompt",
+    openLabel: l10n.t("Attach"),
+    title: l10n.t("Attach files to the next prompt"),
   });
   const attachments: { attachmentId: string; name: string; bytes: number }[] = [];
   for (const uri of (picked ?? []).slice(0, MOST_ATTACHED)) {

@@ -5,6 +5,7 @@
  */
 import * as vscode from "vscode";
 import { mention } from "./selection";
+import { l10n } from "vscode";
 
 /** What is asked of a piece of code. */
 export type Task = "explain" | "fix" | "test";
@@ -35,16 +36,16 @@ export class EditorNatives implements vscode.Disposable, vscode.CodeActionProvid
     };
     const actions: vscode.CodeAction[] = [];
     if (diagnostics.length > 0 && wants(vscode.CodeActionKind.QuickFix)) {
-      const fix = action("Fix with BreadBoard", vscode.CodeActionKind.QuickFix, "breadboard.fix");
+      const fix = action(l10n.t("Fix with BreadBoard"), vscode.CodeActionKind.QuickFix, "breadboard.fix");
       fix.diagnostics = [...diagnostics];
-      actions.push(fix, action("Explain with BreadBoard", vscode.CodeActionKind.QuickFix, "breadboard.explain"));
+      actions.push(fix, action(l10n.t("Explain with BreadBoard"), vscode.CodeActionKind.QuickFix, "breadboard.explain"));
     }
     if (!range.isEmpty && wants(vscode.CodeActionKind.Refactor)) {
       if (diagnostics.length === 0)
-        actions.push(action("Explain with BreadBoard", vscode.CodeActionKind.Refactor, "breadboard.explain"));
+        actions.push(action(l10n.t("Explain with BreadBoard"), vscode.CodeActionKind.Refactor, "breadboard.explain"));
       actions.push(
-        action("Write tests with BreadBoard", vscode.CodeActionKind.Refactor, "breadboard.writeTests"),
-        action("Add to the chat of BreadBoard", vscode.CodeActionKind.Refactor, "breadboard.askSelection"),
+        action(l10n.t("Write tests with BreadBoard"), vscode.CodeActionKind.Refactor, "breadboard.writeTests"),
+        action(l10n.t("Add to the chat of BreadBoard"), vscode.CodeActionKind.Refactor, "breadboard.askSelection"),
       );
     }
     return actions;
@@ -59,10 +60,10 @@ export class EditorNatives implements vscode.Disposable, vscode.CodeActionProvid
   /** A prompt about it. */
   prompt(task: Task, args: readonly unknown[]): string {
     const place = this.placeOf(args);
-    if (place === undefined) throw new Error("Open a file first.");
+    if (place === undefined) throw new Error(l10n.t("Open a file first."));
     const problems = vscode.languages.getDiagnostics(place.document.uri).filter(({ range }) => meets(range, place.range));
     if (task === "fix" && problems.length === 0 && place.range.isEmpty)
-      throw new Error("There is no problem here; mark the lines that are to be fixed.");
+      throw new Error(l10n.t("There is no problem here; mark the lines that are to be fixed."));
     const said = problems.slice(0, MOST_PROBLEMS).map(({ message, range, source }) => {
       const from = source === undefined ? "" : ` (${source})`;
       return `- line ${range.start.line + 1}: ${message.replaceAll(/\s+/g, " ")}${from}`;
@@ -78,7 +79,7 @@ export class EditorNatives implements vscode.Disposable, vscode.CodeActionProvid
     await vscode.commands.executeCommand("workbench.action.terminal.copySelection");
     const text = await vscode.env.clipboard.readText();
     await vscode.env.clipboard.writeText(before);
-    if (text.trim() === "") throw new Error("Nothing is marked in the terminal.");
+    if (text.trim() === "") throw new Error(l10n.t("Nothing is marked in the terminal."));
     const fence = "`".repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([run]) => run.length + 1)));
     return `From the terminal:\n${fence}\n${text.replace(/\s+$/, "")}\n${fence}\n`;
   }

@@ -7,6 +7,7 @@
 import { envelope, paramsFault, REQUESTS, resultFault, shapeFault, WIRE_VERSION } from "@breadboard-ls/sdk";
 import { type EditorMethod, isEditorMethod, type PageMethod, pageParamsFault } from "../shared/page_methods";
 import { eventsOf, joined, type Told, type Topic } from "./batch";
+import { l10n } from "vscode";
 
 /**
  * Least time between two posts of news, in milliseconds. News after a quiet spell is posted at once; what follows waits
@@ -167,14 +168,14 @@ export class Gate {
     }
     const { id, method, params } = message as Request;
     if (this.pending > MOST_PENDING) {
-      this.refuse(id, { code: "overloaded", message: "Too many requests are under way; wait for some." });
+      this.refuse(id, { code: "overloaded", message: l10n.t("Too many requests are under way; wait for some.") });
       return;
     }
     if (isEditorMethod(method)) return this.editorRequest(id, method, params);
     const wire = envelope.wireMethod(method);
     if (wire === undefined || NOT_FOR_A_PAGE.has(wire)) {
       this.ports.violation(`The page asks for \`${method}\`, which does not exist.`);
-      this.refuse(id, { code: "unknown_method", message: `There is no method \`${method}\`; update the extension.` });
+      this.refuse(id, { code: "unknown_method", message: l10n.t("There is no method `{0}`; update the extension.", method) });
       return;
     }
     const wrong = paramsFault(wire, params ?? {});
@@ -186,7 +187,7 @@ export class Gate {
     if (!this.ports.announced(wire)) {
       this.refuse(id, {
         code: "unsupported",
-        message: `This server does not offer \`${method}\`; update it, or restart it if it does not run.`,
+        message: l10n.t("This server does not offer `{0}`; update it, or restart it if it does not run.", method),
       });
       return;
     }
@@ -198,7 +199,7 @@ export class Gate {
         wire === "bb/init" ? { ...(message as object), params: this.subscription(params) } : message,
       );
     } catch (error) {
-      this.refuse(id, readError(error, "engine_unreachable", "The server does not answer; restart it."));
+      this.refuse(id, readError(error, "engine_unreachable", l10n.t("The server does not answer; restart it.")));
       return;
     }
     this.respond(id, method, wire, response);
@@ -236,7 +237,7 @@ export class Gate {
       const result = await this.ports.editor(method, (params ?? {}) as Record<string, unknown>);
       this.post("RpcRes", envelope.succeeded(id, result ?? {}));
     } catch (error) {
-      this.refuse(id, readError(error, "internal", "That did not work; the log has more."));
+      this.refuse(id, readError(error, "internal", l10n.t("That did not work; the log has more.")));
     }
   }
 

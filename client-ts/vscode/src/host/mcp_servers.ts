@@ -7,6 +7,7 @@
 import type { Requests } from "@breadboard-ls/sdk";
 import * as vscode from "vscode";
 import type { Ask } from "./diffs";
+import { l10n } from "vscode";
 
 type Server = Requests["bb/mcp/list"]["result"]["servers"][number];
 
@@ -18,26 +19,33 @@ const ICONS: Readonly<Record<Server["status"], string>> = {
   failed: "error",
 };
 
+const STANDS: Readonly<Record<Server["status"], string>> = {
+  unasked: l10n.t("named by this workspace, not allowed"),
+  stopped: l10n.t("stopped"),
+  starting: l10n.t("starting"),
+  ready: l10n.t("ready, and offers nothing"),
+  failed: l10n.t("failed"),
+};
+
 /** What a server offers, in a few words. */
 export function standing(server: Server): string {
-  if (server.status === "unasked") return "named by this workspace, not allowed";
-  if (server.status !== "ready") return server.status;
-  const counts = [
-    [server.tools?.length ?? 0, "tool"],
-    [server.commands?.length ?? 0, "prompt"],
-    [server.resources?.length ?? 0, "resource"],
-  ] as const;
-  const some = counts.filter(([count]) => count > 0).map(([count, word]) => `${count} ${word}${count === 1 ? "" : "s"}`);
-  return some.length === 0 ? "ready, and offers nothing" : `ready: ${some.join(", ")}`;
+  const count = (all: readonly unknown[] | null | undefined, one: string, many: string): string[] =>
+    (all?.length ?? 0) === 0 ? [] : [all?.length === 1 ? one : many];
+  const some = [
+    ...count(server.tools, l10n.t("1 tool"), l10n.t("{0} tools", server.tools?.length ?? 0)),
+    ...count(server.commands, l10n.t("1 prompt"), l10n.t("{0} prompts", server.commands?.length ?? 0)),
+    ...count(server.resources, l10n.t("1 resource"), l10n.t("{0} resources", server.resources?.length ?? 0)),
+  ];
+  return server.status === "ready" && some.length > 0 ? l10n.t("ready: {0}", some.join(", ")) : STANDS[server.status];
 }
 
 /** Shows the servers; the one that is picked is restarted, or allowed once its definition was read. */
 export async function showMcpServers(ask: Ask): Promise<void> {
   const { servers } = (await ask("bb/mcp/list", {})) as Requests["bb/mcp/list"]["result"];
   if (servers.length === 0) {
-    const settings = "Open Settings";
+    const settings = l10n.t("Open Settings");
     const picked = await vscode.window.showInformationMessage(
-      "No MCP servers are named. Name some in the setting breadboard.mcpServers.",
+      l10n.t("No MCP servers are named. Name some in the setting breadboard.mcpServers."),
       settings,
     );
     if (picked === settings) await vscode.commands.executeCommand("workbench.action.openSettings", "breadboard.mcpServers");
@@ -50,20 +58,20 @@ export async function showMcpServers(ask: Ask): Promise<void> {
       detail: server.message ?? server.definition ?? "",
       server,
     })),
-    { title: "MCP Servers", placeHolder: "Pick one to restart it, or to allow it" },
+    { title: l10n.t("MCP Servers"), placeHolder: l10n.t("Pick one to restart it, or to allow it") },
   );
   if (picked === undefined) return;
   if (picked.server.status === "unasked") return allow(ask, picked.server);
   await ask("bb/mcp/restart", { server: picked.server.name });
-  void vscode.window.showInformationMessage(`The MCP server ${picked.server.name} is started again.`);
+  void vscode.window.showInformationMessage(l10n.t("The MCP server {0} is started again.", picked.server.name));
 }
 
 async function allow(ask: Ask, { name, definition, digest }: Server): Promise<void> {
   if (digest == null) return;
-  const yes = "Allow and Start";
+  const yes = l10n.t("Allow and Start");
   const answer = await vscode.window.showWarningMessage(
-    `Start the MCP server ${name}, which a file of this workspace names?`,
-    { modal: true, detail: `${definition ?? ""}\n\nIt runs on your machine with your rights. When the file changes, you are asked again.` },
+    l10n.t("Start the MCP server {0}, which a file of this workspace names?", name),
+    { modal: true, detail: l10n.t("{0}\n\nIt runs on your machine with your rights. When the file changes, you are asked again.", definition ?? "") },
     yes,
   );
   if (answer === yes) await ask("bb/mcp/allow", { server: name, digest });

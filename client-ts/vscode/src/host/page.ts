@@ -9,6 +9,8 @@ import { randomBytes } from "node:crypto";
 /** What the page is made of, as addresses that the webview may load. */
 export interface PageParts {
   readonly title: string;
+  /** The language that the editor is shown in, `vscode.env.language`. */
+  readonly language: string;
   readonly script: string;
   readonly style: string;
   readonly codicons: string;
@@ -37,7 +39,7 @@ export function contentPolicy(parts: Pick<PageParts, "cspSource" | "nonce">): st
 
 export function page(parts: PageParts): string {
   return `<!DOCTYPE html>
-<html lang="en">
+<html lang="${pageLanguage(parts.language)}">
 <head>
 <meta charset="UTF-8">
 <meta http-equiv="Content-Security-Policy" content="${escaped(contentPolicy(parts))}">
@@ -51,6 +53,15 @@ export function page(parts: PageParts): string {
 <script nonce="${escaped(parts.nonce)}" src="${escaped(parts.script)}"></script>
 </body>
 </html>`;
+}
+
+/** The languages that the pages are written in; of any other the editor shows English too. */
+const LANGUAGES: ReadonlySet<string> = new Set(["en", "de"]);
+
+/** The page's language for one of the editor's, such as `de` or `de-at`. */
+export function pageLanguage(editors: string): string {
+  const [language = ""] = editors.toLowerCase().split("-");
+  return LANGUAGES.has(language) ? language : "en";
 }
 
 function escaped(text: string): string {

@@ -7,6 +7,7 @@
  */
 import { spawn } from "node:child_process";
 import type { EngineSetting } from "./settings";
+import { l10n } from "vscode";
 
 /** Where a host is that nobody named. */
 export const DEFAULT_HOST = "http://127.0.0.1:3199";
@@ -36,29 +37,29 @@ export async function pairWithHost(ports: PairingPorts, trade: Trade = run): Pro
   const known = before?.kind === "desktop" ? before.url : undefined;
   const url = (
     await ports.ask({
-      title: "Pair with a Host",
-      prompt: "Address of the host, as `breadboard-ls engine` says it at its start.",
+      title: l10n.t("Pair with a Host"),
+      prompt: l10n.t("Address of the host, as `breadboard-ls engine` says it at its start."),
       value: known ?? DEFAULT_HOST,
     })
   )?.trim();
   if (url === undefined || url === "") return undefined;
   const place = originOf(url);
-  if (place === undefined) throw new Error(`\`${url}\` is no address of a host; give one like ${DEFAULT_HOST}.`);
+  if (place === undefined) throw new Error(l10n.t("`{0}` is no address of a host; give one like {1}.", url, DEFAULT_HOST));
   const code = (
-    await ports.ask({ title: "Pair with a Host", prompt: `The pairing code in the terminal of ${place}.` })
+    await ports.ask({ title: l10n.t("Pair with a Host"), prompt: l10n.t("The pairing code in the terminal of {0}.", place) })
   )?.trim();
   if (code === undefined || code === "") return undefined;
   const caFile = before?.kind === "desktop" ? before["caFile"] : undefined;
   const authorities = typeof caFile === "string" && caFile !== "" ? [`--ca-file=${caFile}`] : [];
   const token = (await trade(ports.program(), ["pair", ...authorities, "--", url], `${code}\n`)).trim();
-  if (token === "") throw new Error(`The host at ${place} gave no token; try again.`);
+  if (token === "") throw new Error(l10n.t("The host at {0} gave no token; try again.", place));
   await ports.keep(token, place);
   if (known === url) {
     await ports.handOver(token);
-    return `Paired with the host at ${place}.`;
+    return l10n.t("Paired with the host at {0}.", place);
   }
   await ports.choose({ kind: "desktop", url, ...(authorities.length > 0 ? { caFile } : {}) });
-  return `Paired with the host at ${place}; it runs the turns once the server was restarted.`;
+  return l10n.t("Paired with the host at {0}; it runs the turns once the server was restarted.", place);
 }
 
 /** How long the host may take. */
@@ -73,10 +74,10 @@ function run(program: string, args: readonly string[], input: string): Promise<s
     let [printed, said] = ["", ""];
     child.stdout.on("data", (piece: Buffer) => (printed = (printed + piece.toString()).slice(0, SAID)));
     child.stderr.on("data", (piece: Buffer) => (said = (said + piece.toString()).slice(0, SAID)));
-    child.on("error", (error) => reject(new Error(`The server's program could not be started: ${error.message}.`)));
+    child.on("error", (error) => reject(new Error(l10n.t("The server's program could not be started: {0}.", error.message))));
     child.on("close", (code) => {
       if (code === 0) resolve(printed);
-      else reject(new Error(said.replace(/^breadboard-ls: /, "").trim() || "The host did not answer in time; try again."));
+      else reject(new Error(said.replace(/^breadboard-ls: /, "").trim() || l10n.t("The host did not answer in time; try again.")));
     });
     // Its end is told by `close`.
     child.stdin.on("error", () => undefined);

@@ -6,6 +6,7 @@
  */
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import * as path from "node:path";
+import { l10n } from "vscode";
 
 /** Largest state that is kept: drafts are text that somebody typed or pasted. */
 export const MOST_REMEMBERED = 4 * 1024 * 1024;
@@ -31,7 +32,7 @@ export class Remembered {
   write(state: string): Promise<void> {
     if (state.length > MOST_REMEMBERED) {
       this.trouble(
-        "The drafts are larger than 4 MiB and are not kept over a reload; attach files instead of pasting them.",
+        l10n.t("The drafts are larger than 4 MiB and are not kept over a reload; attach files instead of pasting them."),
       );
       return Promise.resolve();
     }
@@ -52,7 +53,7 @@ export class Remembered {
       }
     } catch (error) {
       this.next = undefined;
-      this.trouble(`The drafts could not be kept: ${error instanceof Error ? error.message : String(error)}`);
+      this.trouble(l10n.t("The drafts could not be kept: {0}", error instanceof Error ? error.message : String(error)));
     }
   }
 }

@@ -5,6 +5,7 @@
  * gone from here, whoever answered it. Knows no VS Code; writes nothing: the server does.
  */
 import { type Requests, resultFault, type ServerNotifications } from "@breadboard-ls/sdk";
+import { l10n } from "vscode";
 
 export type Patch = Requests["bb/patch/get"]["result"]["patch"];
 export type PatchFile = Patch["files"][number];
@@ -77,10 +78,10 @@ export class ReviewDesk {
   /** Sends what was chosen of every change; throws where something is not chosen yet, or the server refuses. */
   async send(patchId: string): Promise<string> {
     const review = this.reviews.get(patchId);
-    if (review === undefined) throw new Error("This edit waits for no answer any more.");
+    if (review === undefined) throw new Error(l10n.t("This edit waits for no answer any more."));
     const hunks = hunksOf(review.patch).map(({ id }) => ({ id, choice: review.choices.get(id) }));
     const left = hunks.filter(({ choice }) => choice === undefined).length;
-    if (left > 0) throw new Error(`${left} of ${hunks.length} changes are to be decided first.`);
+    if (left > 0) throw new Error(l10n.t("{0} of {1} changes are to be decided first.", left, hunks.length));
     const result = await this.ports.ask("bb/patch/decide", {
       patchId,
       sessionId: review.sessionId,
@@ -94,7 +95,7 @@ export class ReviewDesk {
     const { files } = result as Requests["bb/patch/decide"]["result"];
     const conflicts = files.filter(({ outcome }) => outcome === "conflict");
     if (conflicts.length > 0)
-      throw new Error(conflicts.map(({ filePath, message }) => message ?? `${filePath} was left as it is.`).join(" "));
+      throw new Error(conflicts.map(({ filePath, message }) => message ?? l10n.t("{0} was left as it is.", filePath)).join(" "));
     return saidOf(review.choices);
   }
 
@@ -163,13 +164,13 @@ export function countsOf({ patch, choices }: Review): { all: number; left: numbe
 
 /** What sending does, in words. */
 export function sendWords({ all, left, accepted }: ReturnType<typeof countsOf>): string {
-  if (left > 0) return `${left} of ${all} ${all === 1 ? "change" : "changes"} to decide`;
-  if (accepted === 0) return all === 1 ? "Reject the change" : `Reject all ${all} changes`;
-  if (accepted === all) return all === 1 ? "Accept the change" : `Accept all ${all} changes`;
-  return `Accept ${accepted} of ${all} changes`;
+  if (left > 0) return all === 1 ? l10n.t("1 of 1 change to decide") : l10n.t("{0} of {1} changes to decide", left, all);
+  if (accepted === 0) return all === 1 ? l10n.t("Reject the change") : l10n.t("Reject all {0} changes", all);
+  if (accepted === all) return all === 1 ? l10n.t("Accept the change") : l10n.t("Accept all {0} changes", all);
+  return l10n.t("Accept {0} of {1} changes", accepted, all);
 }
 
 function saidOf(choices: ReadonlyMap<string, Choice>): string {
   const accepted = [...choices.values()].filter((choice) => choice === "accepted").length;
-  return `${accepted} of ${choices.size} ${choices.size === 1 ? "change" : "changes"} accepted.`;
+  return choices.size === 1 ? l10n.t("{0} of 1 change accepted.", accepted) : l10n.t("{0} of {1} changes accepted.", accepted, choices.size);
 }

@@ -12,6 +12,7 @@ import { insideWorkspace } from "./workspace_files";
 import { changeLook, type ChangeLook } from "./review_look";
 import { type Choice, countsOf, type PatchFile, type Review, type ReviewDesk, sendWords } from "./review_desk";
 import { type PlacedChange, type ReviewText, reveal as revealed, reviewText } from "./review_text";
+import { l10n } from "vscode";
 
 export const REVIEW_SCHEME = "bb-review";
 
@@ -84,7 +85,7 @@ export class ReviewEditors implements vscode.TextDocumentContentProvider, vscode
     const review = named && (await this.ports.desk.open(named.sessionId, named.patchId));
     const file = review?.patch.files[named?.at ?? 0];
     if (named === undefined || review === undefined || file === undefined)
-      return "This edit waits for no answer any more; close this tab.\n";
+      return l10n.t("This edit waits for no answer any more; close this tab.\n");
     const target = targetOf(file);
     const text = reviewText(await textOf(target), file.hunks);
     if (target !== undefined) this.targets.set(uri.toString(), target.toString());
@@ -107,37 +108,37 @@ export class ReviewEditors implements vscode.TextDocumentContentProvider, vscode
       on(0, counts.left > 0 ? sendWords(counts) : `$(check-all) ${sendWords(counts)}`, "breadboard.applyReview", doc),
       ...(file.hunks.length > 1
         ? [
-            on(0, "Accept file", "breadboard.acceptFile", doc),
-            on(0, "Reject file", "breadboard.rejectFile", doc),
+            on(0, l10n.t("Accept file"), "breadboard.acceptFile", doc),
+            on(0, l10n.t("Reject file"), "breadboard.rejectFile", doc),
           ]
         : []),
-      on(0, "Side by side", "breadboard.compareProposal", doc),
-      ...(review.patch.files.length > 1 ? [on(0, "All files", "breadboard.reviewAllFiles", doc)] : []),
+      on(0, l10n.t("Side by side"), "breadboard.compareProposal", doc),
+      ...(review.patch.files.length > 1 ? [on(0, l10n.t("All files"), "breadboard.reviewAllFiles", doc)] : []),
     ];
     const all = review.patch.files.flatMap(({ hunks }) => hunks.map(({ id }) => id));
     return [
       ...head,
       ...text.changes.flatMap((change) => {
         const { start } = change.lines;
-        const number = `Change ${all.indexOf(change.id) + 1} of ${all.length}`;
+        const number = l10n.t("Change {0} of {1}", all.indexOf(change.id) + 1, all.length);
         const choice = review.choices.get(change.id);
         const decide =
           choice === undefined
             ? [
                 change.fits
-                  ? on(start, "$(check) Accept", "breadboard.acceptHunk", doc, change.id)
-                  : on(start, "$(warning) Does not fit the file any more"),
-                on(start, "$(close) Reject", "breadboard.rejectHunk", doc, change.id),
+                  ? on(start, l10n.t("$(check) Accept"), "breadboard.acceptHunk", doc, change.id)
+                  : on(start, l10n.t("$(warning) Does not fit the file any more")),
+                on(start, l10n.t("$(close) Reject"), "breadboard.rejectHunk", doc, change.id),
               ]
             : [
-                on(start, choice === "accepted" ? "$(check) Accepted" : "$(close) Rejected"),
-                on(start, "Decide anew", "breadboard.undecideHunk", doc, change.id),
+                on(start, choice === "accepted" ? l10n.t("$(check) Accepted") : l10n.t("$(close) Rejected")),
+                on(start, l10n.t("Decide anew"), "breadboard.undecideHunk", doc, change.id),
               ];
         return [
           on(start, number),
           ...decide,
-          on(start, "$(arrow-up) Previous", "breadboard.previousHunk", doc, change.id),
-          on(start, "$(arrow-down) Next", "breadboard.nextHunk", doc, change.id),
+          on(start, l10n.t("$(arrow-up) Previous"), "breadboard.previousHunk", doc, change.id),
+          on(start, l10n.t("$(arrow-down) Next"), "breadboard.nextHunk", doc, change.id),
         ];
       }),
     ];
@@ -152,7 +153,7 @@ export class ReviewEditors implements vscode.TextDocumentContentProvider, vscode
         return reviewText(document.getText(), file.hunks).changes.map(
           ({ id, at: line }) =>
             new vscode.CodeLens(new vscode.Range(Math.min(line, document.lineCount - 1), 0, Math.min(line, document.lineCount - 1), 0), {
-              title: "$(edit) A change is proposed here: review it",
+              title: l10n.t("$(edit) A change is proposed here: review it"),
               command: "breadboard.reviewEdit",
               arguments: [sessionId, patch.patchId, at, id],
             }),
@@ -164,12 +165,12 @@ export class ReviewEditors implements vscode.TextDocumentContentProvider, vscode
   /** Shows a file of an edit at one of its changes; the first that is to be decided, where none is named. */
   async show(sessionId: string, patchId: string, at?: number, hunkId?: string): Promise<void> {
     const review = await this.ports.desk.open(sessionId, patchId);
-    if (review === undefined) throw new Error("This edit waits for no answer any more.");
+    if (review === undefined) throw new Error(l10n.t("This edit waits for no answer any more."));
     const { files } = review.patch;
     const open = files.findIndex(({ hunks }) => hunks.some(({ id }) => !review.choices.has(id)));
     const index = at ?? (hunkId === undefined ? Math.max(0, open) : files.findIndex(({ hunks }) => hunks.some(({ id }) => id === hunkId)));
     const file = files[index];
-    if (file === undefined) throw new Error("This edit has no such file any more; look at it again.");
+    if (file === undefined) throw new Error(l10n.t("This edit has no such file any more; look at it again."));
     const uri = uriOf(sessionId, patchId, index, file);
     const document = await vscode.workspace.openTextDocument(uri);
     const editor = await vscode.window.showTextDocument(document, { preview: false });
@@ -231,7 +232,7 @@ export class ReviewEditors implements vscode.TextDocumentContentProvider, vscode
     const { review } = shown;
     const counts = countsOf(review);
     if (counts.left > 0) {
-      this.say(`${sendWords(counts)} first.`);
+      this.say(l10n.t("{0} first.", sendWords(counts)));
       return this.show(review.sessionId, review.patch.patchId);
     }
     const said = await this.ports.desk.send(review.patch.patchId);
@@ -276,7 +277,7 @@ export class ReviewEditors implements vscode.TextDocumentContentProvider, vscode
     const editor = editors.find((one) => one !== undefined && (doc === undefined ? one.document.uri.scheme === REVIEW_SCHEME : one.document.uri.toString() === doc));
     const shown = editor && this.of(editor.document.uri);
     if (editor === undefined || shown === undefined) {
-      this.say("Open the review of a proposed edit first.");
+      this.say(l10n.t("Open the review of a proposed edit first."));
       return undefined;
     }
     const { changes } = shown.text;
@@ -292,14 +293,14 @@ export class ReviewEditors implements vscode.TextDocumentContentProvider, vscode
   private mayAccept(editor: vscode.TextEditor, change: PlacedChange): boolean {
     if (!change.fits) {
       this.say(
-        "$(warning) The file has changed where this belongs; undo that in the file, or reject the change.",
+        l10n.t("$(warning) The file has changed where this belongs; undo that in the file, or reject the change."),
       );
       return false;
     }
     if (this.isSeen(editor, change)) return true;
     const from = change.lines.start + (this.seen.get(change.id) ?? 0);
     editor.revealRange(new vscode.Range(from, 0, from, 0), vscode.TextEditorRevealType.AtTop);
-    this.say("Read the change to its end first, then accept it.");
+    this.say(l10n.t("Read the change to its end first, then accept it."));
     return false;
   }
 
@@ -327,7 +328,7 @@ export class ReviewEditors implements vscode.TextDocumentContentProvider, vscode
     const here = all.findIndex((one) => one.id === id && one.file === at);
     const next = [...all.slice(here + 1), ...all.slice(0, here)].find((one) => !now.choices.has(one.id));
     if (next !== undefined) return this.show(now.sessionId, now.patch.patchId, next.file, next.id);
-    this.say(`$(check-all) All is decided. Ctrl+Enter: ${sendWords(counts)}.`);
+    this.say(l10n.t("$(check-all) All is decided. Ctrl+Enter: {0}.", sendWords(counts)));
   }
 
   private typed({ uri }: vscode.TextDocument): void {
@@ -376,7 +377,7 @@ export class ReviewEditors implements vscode.TextDocumentContentProvider, vscode
   }
 }
 
-const TITLE = "Proposed changes";
+const TITLE = l10n.t("Proposed changes");
 
 function titleOf({ patch }: Review): string {
   return `${TITLE} (${patch.patchId.slice(0, 8)})`;

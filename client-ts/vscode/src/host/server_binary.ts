@@ -5,6 +5,7 @@
  * never looks into the workspace: a repository must not be able to choose a program.
  */
 import * as path from "node:path";
+import { l10n } from "vscode";
 
 /** A program that can be started. */
 export interface FoundServer {
@@ -43,15 +44,15 @@ export function findServer(places: Places): FoundServer | MissingServer {
     const command = setting.startsWith("~/") && home !== "" ? of.join(home, setting.slice(2)) : setting;
     if (!of.isAbsolute(command)) {
       return missing(
-        `The setting breadboard.server.path is \`${setting}\`, which is not an absolute path; ` +
-          "write the whole path of the program.",
+        l10n.t("The setting breadboard.server.path is `{0}`, which is not an absolute path; ", setting) +
+          l10n.t("write the whole path of the program."),
       );
     }
     return places.isProgram(command)
       ? { kind: "found", command, from: "setting" }
       : missing(
-          `The setting breadboard.server.path names \`${setting}\`, and no program is there; ` +
-            "correct it or clear it to use the one that comes with the extension.",
+          l10n.t("The setting breadboard.server.path names `{0}`, and no program is there; ", setting) +
+            l10n.t("correct it or clear it to use the one that comes with the extension."),
         );
   }
   const bundled = of.join(places.extensionPath, "server", file);
@@ -63,8 +64,8 @@ export function findServer(places: Places): FoundServer | MissingServer {
     if (places.isProgram(candidate)) return { kind: "found", command: candidate, from: "path" };
   }
   return missing(
-    `The program ${NAME} was not found; install it with \`cargo install ${NAME}\`, ` +
-      "or name it in the setting breadboard.server.path.",
+    l10n.t("The program {0} was not found; install it with `cargo install {1}`, ", NAME, NAME) +
+      l10n.t("or name it in the setting breadboard.server.path."),
   );
 }
 

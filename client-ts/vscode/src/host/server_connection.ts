@@ -26,6 +26,7 @@ import { saveDocument } from "./document_saver";
 import { RestartPolicy } from "./restart_policy";
 import { findServer, type FoundServer, type MissingServer } from "./server_binary";
 import { initializationOptions, needingRestart, readHarmless, readUserSettings, type UserSettings } from "./settings";
+import { l10n } from "vscode";
 
 /** How long a server may take to say goodbye before it is ended. */
 const GOODBYE_MS = 2_000;
@@ -107,7 +108,7 @@ export class ServerConnection implements vscode.Disposable {
   async request(method: string, params: unknown, token?: vscode.CancellationToken): Promise<unknown> {
     const { client } = this;
     if (client === undefined || this.state !== "running") {
-      throw new BreadboardError("disconnected", this.sentence ?? "The server does not run; restart it.");
+      throw new BreadboardError("disconnected", this.sentence ?? l10n.t("The server does not run; restart it."));
     }
     try {
       // A token that is absent must not be an argument: it would be sent as a second positional parameter.
@@ -146,19 +147,19 @@ export class ServerConnection implements vscode.Disposable {
     await this.ports.credentials.keep(scope, token, place);
     if (place === undefined)
       return scope === "model"
-        ? "The token is stored; it is used once a model of the built-in engine is chosen in the settings."
-        : "The token is stored; it is used once an engine that takes one is chosen in the settings.";
+        ? l10n.t("The token is stored; it is used once a model of the built-in engine is chosen in the settings.")
+        : l10n.t("The token is stored; it is used once an engine that takes one is chosen in the settings.");
     const words = placeInWords(place);
-    if (this.state !== "running") return `The token is stored; it is used for ${words} once the server runs.`;
+    if (this.state !== "running") return l10n.t("The token is stored; it is used for {0} once the server runs.", words);
     // The server binds it to what it was started with, which the settings may not be any more.
     if (this.startedWith === undefined || placeOf(scope, this.startedWith, process.env) !== place)
-      return `The token is stored; it is used for ${words} once the server was restarted.`;
+      return l10n.t("The token is stored; it is used for {0} once the server was restarted.", words);
     try {
       await this.sendToken(scope, token);
     } catch (error) {
-      throw new Error(`The token is stored, but the server did not take it: ${message(error)}`);
+      throw new Error(l10n.t("The token is stored, but the server did not take it: {0}", message(error)));
     }
-    return `The token is stored, and used for ${words} from now on.`;
+    return l10n.t("The token is stored, and used for {0} from now on.", words);
   }
 
   /** The server's program, for what it does besides serving. Throws the sentence that says why there is none. */
@@ -255,7 +256,7 @@ export class ServerConnection implements vscode.Disposable {
       if (this.client !== client) return;
       this.client = undefined;
       this.ports.log.error(`The server did not start: ${String(error)}`);
-      this.again(`The server \`${found.command}\` did not start (${message(error)}); the log has more.`);
+      this.again(l10n.t("The server `{0}` did not start ({1}); the log has more.", found.command, message(error)));
       return;
     }
     const fit = fitServer(client.initializeResult, found.command);
@@ -267,7 +268,7 @@ export class ServerConnection implements vscode.Disposable {
     }
     ended = () => {
       this.client = undefined;
-      this.again("The server ended unexpectedly; the log has more.");
+      this.again(l10n.t("The server ended unexpectedly; the log has more."));
     };
     if (!client.isRunning()) return ended();
     this.announcement = fit;
@@ -288,14 +289,14 @@ export class ServerConnection implements vscode.Disposable {
       try {
         const handed = await this.ports.credentials.handOver(scope, place, this.sendToken);
         if (handed === "sent_first")
-          this.ports.toldOfToken(`The ${scope} token that you stored is used for ${words} from now on.`);
+          this.ports.toldOfToken(l10n.t("The {0} token that you stored is used for {1} from now on.", scope, words));
         if (handed === "other_place")
           this.ports.toldOfToken(
-            `The stored ${scope} token was given for another address than ${words}, so it was not sent there.`,
+            l10n.t("The stored {0} token was given for another address than {1}, so it was not sent there.", scope, words),
             scope,
           );
       } catch (error) {
-        this.ports.toldOfToken(`The server did not take the stored ${scope} token: ${message(error)}`, scope);
+        this.ports.toldOfToken(l10n.t("The server did not take the stored {0} token: {1}", scope, message(error)), scope);
       }
     }
   }
@@ -307,12 +308,12 @@ export class ServerConnection implements vscode.Disposable {
     if (verdict.kind === "give_up") {
       this.become(
         "failed",
-        `The server ended ${verdict.ends} times in a row; read the log, ` +
-          `then restart it with "BreadBoard: Restart the Server".`,
+        l10n.t("The server ended {0} times in a row; read the log, ", verdict.ends) +
+          l10n.t("then restart it with \"BreadBoard: Restart the Server\"."),
       );
       return;
     }
-    this.become("waiting", `${sentence} Trying again (${verdict.attempt}).`);
+    this.become("waiting", l10n.t("{0} Trying again ({1}).", sentence, verdict.attempt));
     this.timer = setTimeout(() => void this.serially(() => this.start()), verdict.afterMs);
   }
 

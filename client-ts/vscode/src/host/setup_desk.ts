@@ -8,6 +8,7 @@ import { type Requests, resultFault } from "@breadboard-ls/sdk";
 import { placeOf } from "./credentials";
 import type { SetupAgent, SetupChosen, SetupFound, SetupLook, SetupProvider, SetupWish } from "../shared/setup";
 import type { ModelSetting, UserSettings } from "./settings";
+import { l10n } from "vscode";
 
 type Provider = Requests["bb/models/providers"]["result"]["providers"][number];
 type Checked = Requests["bb/models/check"]["result"];
@@ -62,7 +63,7 @@ export class SetupDesk {
         return this.checkModel(wish, anew);
       case "agent":
         if (!this.ports.trusted())
-          return { ok: false, problem: "An agent is a program, and this folder is not trusted: trust it to try the agent." };
+          return { ok: false, problem: l10n.t("An agent is a program, and this folder is not trusted: trust it to try the agent.") };
         return this.diagnose(["--agent", wish.name, "--trust"], {});
       case "breadboard":
         return this.checkBreadboard(wish.url, anew);
@@ -128,8 +129,8 @@ export class SetupDesk {
     const inEnvironment = wish.url === undefined && typeof provider?.key === "object";
     if (token === undefined && (anew || (wish.url === undefined && provider?.needsKey === true && !inEnvironment))) {
       token = await this.ports.askKey(
-        `Key of ${provider?.label ?? wish.provider}`,
-        "It is kept in the editor's secret storage once you choose this, and given to the server only.",
+        l10n.t("Key of {0}", provider?.label ?? wish.provider),
+        l10n.t("It is kept in the editor's secret storage once you choose this, and given to the server only."),
       );
       if (token === undefined || token.trim() === "") return { ok: false, cancelled: true };
       token = token.trim();
@@ -158,7 +159,7 @@ export class SetupDesk {
     const place = placeOf("engine", this.with({ engine: { kind: "breadboard", url } }), {}) ?? "";
     let token = anew ? undefined : (this.typed.get(place) ?? (await this.ports.storedToken("engine", place)));
     if (anew) {
-      token = await this.ports.askKey("Token of the BreadBoard engine", `For ${place}. It is kept once you choose this.`);
+      token = await this.ports.askKey(l10n.t("Token of the BreadBoard engine"), l10n.t("For {0}. It is kept once you choose this.", place));
       if (token === undefined || token.trim() === "") return { ok: false, cancelled: true };
     }
     const env: Record<string, string> = token === undefined ? {} : { BREADBOARD_API_TOKEN: token.trim() };
@@ -175,7 +176,7 @@ export class SetupDesk {
     try {
       report = JSON.parse(await this.ports.run(["doctor", "--json", ...where, ...flags], env));
     } catch (error) {
-      return { ok: false, problem: `It could not be tried: ${error instanceof Error ? error.message : String(error)}` };
+      return { ok: false, problem: l10n.t("It could not be tried: {0}", error instanceof Error ? error.message : String(error)) };
     }
     const bad = checksOf(report).find(({ id, mark }) => mark === "fail" && ABOUT_ENGINE.has(id));
     return bad === undefined ? { ok: true } : { ok: false, problem: sentenceOf(bad) };
@@ -273,10 +274,10 @@ function isEmbedded({ engine }: UserSettings): boolean {
 export function inWords({ engine, model }: UserSettings): string {
   if (engine !== undefined && engine.kind !== "embedded") {
     const name = engine["name"];
-    if (engine.kind === "acp") return typeof name === "string" ? `the agent ${name}` : "an agent";
-    return engine.kind === "breadboard" ? "BreadBoard" : "a desktop host";
+    if (engine.kind === "acp") return typeof name === "string" ? l10n.t("the agent {0}", name) : l10n.t("an agent");
+    return engine.kind === "breadboard" ? "BreadBoard" : l10n.t("a desktop host");
   }
-  return model === undefined ? "search only" : `the built-in agent with ${model.name}`;
+  return model === undefined ? l10n.t("search only") : l10n.t("the built-in agent with {0}", model.name);
 }
 
 /** Whether somebody has chosen, by a setting. */

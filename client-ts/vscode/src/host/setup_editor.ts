@@ -12,6 +12,7 @@ import type { Credentials } from "./credentials";
 import type { ServerConnection } from "./server_connection";
 import { readUserSettings } from "./settings";
 import { hasChosen, SetupDesk } from "./setup_desk";
+import { l10n } from "vscode";
 
 /** Where it is remembered that somebody wants no model. */
 const CHOSEN = "breadboard.chosen";
@@ -79,7 +80,7 @@ async function run(
         { env: { ...process.env, ...env }, timeout: LONGEST_MS, maxBuffer: MOST_PRINTED, windowsHide: true },
         // A report of what failed comes with an exit code of its own.
         (error, stdout, stderr) =>
-          stdout.trim() !== "" ? resolve(stdout) : reject(new Error(stderr.trim() || (error?.message ?? "it said nothing"))),
+          stdout.trim() !== "" ? resolve(stdout) : reject(new Error(stderr.trim() || (error?.message ?? l10n.t("it said nothing")))),
       );
     });
   } finally {

@@ -72,6 +72,7 @@ export class Sidebar implements vscode.WebviewViewProvider, vscode.Disposable {
     this.gate.setOpen(view.visible);
     const address = (file: string): string => view.webview.asWebviewUri(vscode.Uri.joinPath(root, file)).toString();
     view.webview.html = page({
+      language: vscode.env.language,
       title: "BreadBoard",
       script: address("main.js"),
       style: address("main.css"),

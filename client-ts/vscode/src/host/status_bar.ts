@@ -6,6 +6,7 @@
 import type { ServerNotifications } from "@breadboard-ls/sdk";
 import * as vscode from "vscode";
 import type { HostStatus } from "../shared/page_methods";
+import { l10n } from "vscode";
 
 /** What the item is made from. */
 export interface Seen {
@@ -26,53 +27,53 @@ export interface Said {
 export function say(seen: Seen): Said {
   const { host, state, connection } = seen;
   if (host.server === "failed")
-    return { text: "$(error) BreadBoard", tooltip: host.sentence ?? "The server does not run.", tone: "error" };
+    return { text: "$(error) BreadBoard", tooltip: host.sentence ?? l10n.t("The server does not run."), tone: "error" };
   if (host.server === "waiting")
     return {
       text: "$(sync~spin) BreadBoard",
-      tooltip: host.sentence ?? "The server is started again.",
+      tooltip: host.sentence ?? l10n.t("The server is started again."),
       tone: "warning",
     };
   if (host.server === "starting")
-    return { text: "$(sync~spin) BreadBoard", tooltip: "The server is starting.", tone: "plain" };
+    return { text: "$(sync~spin) BreadBoard", tooltip: l10n.t("The server is starting."), tone: "plain" };
   if (host.server === "stopped")
-    return { text: "$(circle-slash) BreadBoard", tooltip: "The server is stopped.", tone: "plain" };
+    return { text: "$(circle-slash) BreadBoard", tooltip: l10n.t("The server is stopped."), tone: "plain" };
   const pending =
     (state?.sessions ?? []).reduce((sum, session) => sum + (session.pendingPermissionCount ?? 0), 0) ||
     (state?.pendingPermissionCount ?? 0);
   if (pending > 0)
     return {
       text: `$(bell-dot) BreadBoard: ${pending}`,
-      tooltip: pending === 1 ? "One request waits for your answer." : `${pending} requests wait for your answer.`,
+      tooltip: pending === 1 ? l10n.t("One request waits for your answer.") : l10n.t("{0} requests wait for your answer.", pending),
       tone: "warning",
       command: "breadboard.showRequest",
     };
   if (connection?.status === "error")
     return {
       text: "$(debug-disconnect) BreadBoard",
-      tooltip: connection.lastError ?? "The engine does not answer.",
+      tooltip: connection.lastError ?? l10n.t("The engine does not answer."),
       tone: "error",
     };
   if (connection?.status === "connecting")
     return {
       text: "$(sync~spin) BreadBoard",
-      tooltip: `Connecting to the engine${connection.retryCount ? ` (try ${connection.retryCount})` : ""}.`,
+      tooltip: l10n.t("Connecting to the engine{0}.", connection.retryCount ? l10n.t(" (try {0})", connection.retryCount) : ""),
       tone: "plain",
     };
   const running = (state?.sessions ?? []).filter(({ status }) => status === "running").length;
   if (running > 0 || state?.running === true)
     return {
       text: "$(loading~spin) BreadBoard",
-      tooltip: running > 1 ? `${running} turns are running.` : "A turn is running.",
+      tooltip: running > 1 ? l10n.t("{0} turns are running.", running) : l10n.t("A turn is running."),
       tone: "plain",
     };
   if (!host.trusted)
     return {
       text: "$(workspace-untrusted) BreadBoard",
-      tooltip: "The folder is not trusted: it is read and searched, and nothing is written or run.",
+      tooltip: l10n.t("The folder is not trusted: it is read and searched, and nothing is written or run."),
       tone: "plain",
     };
-  return { text: "$(comment-discussion) BreadBoard", tooltip: "Ready.", tone: "plain" };
+  return { text: "$(comment-discussion) BreadBoard", tooltip: l10n.t("Ready."), tone: "plain" };
 }
 
 export class StatusBar implements vscode.Disposable {

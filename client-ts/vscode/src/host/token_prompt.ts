@@ -6,6 +6,7 @@
 import * as vscode from "vscode";
 import { placeInWords, type Scope } from "./credentials";
 import { plainly } from "./toast";
+import { l10n } from "vscode";
 
 /** Where a token goes to. */
 export interface TokenTaker {
@@ -17,8 +18,8 @@ export interface TokenTaker {
 export async function askForToken(scope: Scope, taker: TokenTaker): Promise<void> {
   const place = taker.place(scope);
   const token = await vscode.window.showInputBox({
-    title: scope === "engine" ? "Token of the Engine" : "Token of the Model",
-    prompt: `${goesTo(scope, place)} It is kept in the editor's secret storage and given to the server only.`,
+    title: scope === "engine" ? l10n.t("Token of the Engine") : l10n.t("Token of the Model"),
+    prompt: l10n.t("{0} It is kept in the editor's secret storage and given to the server only.", goesTo(scope, place)),
     password: true,
     ignoreFocusOut: true,
   });
@@ -32,7 +33,7 @@ export async function tellOfToken(sentence: string, wanted: Scope | undefined): 
     void vscode.window.showInformationMessage(plainly(sentence));
     return;
   }
-  const [set, forget] = ["Set the Token", "Forget the Stored One"];
+  const [set, forget] = [l10n.t("Set the Token"), l10n.t("Forget the Stored One")];
   const name = wanted === "engine" ? "EngineToken" : "ModelToken";
   const chosen = await vscode.window.showWarningMessage(plainly(sentence), set, forget);
   if (chosen === set) await vscode.commands.executeCommand(`breadboard.set${name}`);
@@ -40,8 +41,8 @@ export async function tellOfToken(sentence: string, wanted: Scope | undefined): 
 }
 
 function goesTo(scope: Scope, place: string | undefined): string {
-  if (place !== undefined) return `For ${placeInWords(place)}.`;
+  if (place !== undefined) return l10n.t("For {0}.", placeInWords(place));
   return scope === "model"
-    ? "No model is chosen yet, so it will be for the first one that you choose."
-    : "No engine that takes a token is chosen yet, so it will be for the first one that you choose.";
+    ? l10n.t("No model is chosen yet, so it will be for the first one that you choose.")
+    : l10n.t("No engine that takes a token is chosen yet, so it will be for the first one that you choose.");
 }

@@ -9,6 +9,7 @@ import type { Ask } from "./diffs";
 import { insideWorkspace } from "./workspace_files";
 import { reveal } from "./review_text";
 import { beforeTurn } from "./turn_text";
+import { l10n } from "vscode";
 
 export const TURN_SCHEME = "bb-turn";
 
@@ -38,9 +39,9 @@ export class TurnDiffs implements vscode.TextDocumentContentProvider {
   /** One file of a turn, side by side. */
   async show(of: TurnOf, filePath: string, root?: string): Promise<void> {
     const [file] = (await this.changes(of, filePath, root)).files;
-    if (file === undefined) throw new Error(`The turn did not change ${filePath}.`);
+    if (file === undefined) throw new Error(l10n.t("The turn did not change {0}.", filePath));
     this.refuseBinary(file);
-    await vscode.commands.executeCommand("vscode.diff", before(of, file), after(of, file), `${filePath} (before ↔ after the turn)`, {
+    await vscode.commands.executeCommand("vscode.diff", before(of, file), after(of, file), l10n.t("{0} (before ↔ after the turn)", filePath), {
       preview: true,
     });
   }
@@ -48,13 +49,13 @@ export class TurnDiffs implements vscode.TextDocumentContentProvider {
   /** All files of a turn in one view. */
   async showAll(of: TurnOf): Promise<void> {
     const files = (await this.changes(of)).files.filter(({ binary }) => binary !== true);
-    if (files.length === 0) throw new Error("The turn changed no text that could be compared.");
+    if (files.length === 0) throw new Error(l10n.t("The turn changed no text that could be compared."));
     const sides = files.map((file) => [targetOf(file) ?? after(of, file), before(of, file), after(of, file)]);
-    await vscode.commands.executeCommand("vscode.changes", "Changes of this turn", sides);
+    await vscode.commands.executeCommand("vscode.changes", l10n.t("Changes of this turn"), sides);
   }
 
   private refuseBinary(file: File): void {
-    if (file.binary === true) throw new Error(`${file.filePath} is no text, so there is nothing to compare.`);
+    if (file.binary === true) throw new Error(l10n.t("{0} is no text, so there is nothing to compare.", file.filePath));
   }
 
   private async changes({ sessionId, turn }: TurnOf, filePath?: string, root?: string): Promise<Changes> {

@@ -4,6 +4,7 @@
  * Owns the words of that question and of what came of it. Knows no VS Code; decides nothing.
  */
 import { type Requests, resultFault } from "@breadboard-ls/sdk";
+import { l10n } from "vscode";
 
 type Reverted = Requests["bb/turn/revert"]["result"];
 type RevertedFile = Reverted["files"][number];
@@ -27,21 +28,22 @@ export async function undoTurn(ports: UndoPorts, sessionId: string, named?: numb
   const turn = named ?? (await newest(ports, sessionId));
   const would = await revert(ports, { sessionId, turn, preview: true });
   if (!would.files.some(({ outcome }) => outcome === "reverted")) {
-    await ports.say(`Nothing of this turn can be taken back. ${would.files.map(lineOf).join(" ")}`.trim());
+    await ports.say(l10n.t("Nothing of this turn can be taken back. {0}", would.files.map(lineOf).join(" ")).trim());
     return;
   }
   const lines = would.files.slice(0, MOST_NAMED).map(lineOf);
-  if (would.files.length > MOST_NAMED) lines.push(`and ${would.files.length - MOST_NAMED} more.`);
+  if (would.files.length > MOST_NAMED) lines.push(l10n.t("and {0} more.", would.files.length - MOST_NAMED));
   // Whoever presses Enter without reading is shown the changes: the first button has the focus.
-  const chosen = await ports.confirm("Undo what the turn changed?", lines.join("\n"), ["Show the Changes", "Undo"]);
-  if (chosen === "Show the Changes") return ports.show(turn);
-  if (chosen !== "Undo") return;
+  const [show, undo] = [l10n.t("Show the Changes"), l10n.t("Undo")];
+  const chosen = await ports.confirm(l10n.t("Undo what the turn changed?"), lines.join("\n"), [show, undo]);
+  if (chosen === show) return ports.show(turn);
+  if (chosen !== undo) return;
   const done = await revert(ports, { sessionId, turn });
   const back = done.files.filter(({ outcome }) => outcome === "reverted").length;
   const left = done.files.filter(({ outcome }) => outcome === "conflict").map(lineOf);
-  const sentence = [`${back} ${back === 1 ? "file was" : "files were"} taken back.`, ...left].join(" ");
+  const sentence = [back === 1 ? l10n.t("1 file was taken back.") : l10n.t("{0} files were taken back.", back), ...left].join(" ");
   if (done.undo == null) return void (await ports.say(sentence));
-  if (await ports.say(sentence, "Take the Undo Back")) await undoTurn(ports, sessionId, done.undo);
+  if (await ports.say(sentence, l10n.t("Take the Undo Back"))) await undoTurn(ports, sessionId, done.undo);
 }
 
 async function newest(ports: UndoPorts, sessionId: string): Promise<number> {
@@ -61,8 +63,8 @@ async function revert(ports: UndoPorts, params: Requests["bb/turn/revert"]["para
 /** What becomes, or became, of a file. */
 function lineOf({ filePath, root, outcome, added, removed, kept, open, message }: RevertedFile): string {
   const name = root == null ? filePath : `${root}/${filePath}`;
-  if (outcome === "conflict") return `${name} is left as it is: ${message ?? "it changed since."}`;
-  if (outcome === "unchanged") return `${name}: nothing to take back.`;
-  const keeps = (kept ?? 0) > 0 ? `, ${kept} kept` : "";
-  return `${name} +${added} −${removed}${open === true ? ", in the open editor" : ""}${keeps}`;
+  if (outcome === "conflict") return l10n.t("{0} is left as it is: {1}", name, message ?? l10n.t("it changed since."));
+  if (outcome === "unchanged") return l10n.t("{0}: nothing to take back.", name);
+  const keeps = (kept ?? 0) > 0 ? l10n.t(", {0} kept", kept ?? 0) : "";
+  return `${name} +${added} −${removed}${open === true ? l10n.t(", in the open editor") : ""}${keeps}`;
 }

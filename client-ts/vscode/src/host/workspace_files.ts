@@ -7,6 +7,7 @@ import { realpathSync, statSync } from "node:fs";
 import * as path from "node:path";
 import * as vscode from "vscode";
 import type { EnvelopeError } from "./gate";
+import { l10n } from "vscode";
 
 /** Most files that one is chosen from. */
 const MOST_FOUND = 20;
@@ -18,7 +19,7 @@ export async function fileNamed(relative: string, root: string | undefined): Pro
   const found = there.length > 0 ? there : await endingIn(relative, root, folders);
   const [first, ...more] = found;
   if (first === undefined)
-    throw refusal("not_found", `There is no file \`${relative}\` in this workspace; it may have been moved or deleted.`);
+    throw refusal("not_found", l10n.t("There is no file `{0}` in this workspace; it may have been moved or deleted.", relative));
   if (more.length === 0) return first.uri;
   const picked = await vscode.window.showQuickPick(
     found.map(({ folder, uri }) => ({
@@ -26,7 +27,7 @@ export async function fileNamed(relative: string, root: string | undefined): Pro
       description: there.length > 0 ? relative : vscode.workspace.asRelativePath(uri, false),
       uri,
     })),
-    { placeHolder: there.length > 0 ? `Several folders have ${relative}` : `Several files end in ${relative}` },
+    { placeHolder: there.length > 0 ? l10n.t("Several folders have {0}", relative) : l10n.t("Several files end in {0}", relative) },
   );
   return picked?.uri;
 }
@@ -79,7 +80,7 @@ export function insideWorkspace(
       if (relative.startsWith(`${folder.name}/`)) look(folder, relative.slice(folder.name.length + 1));
   for (const folder of named) look(folder, relative);
   if (inside.length === 0)
-    throw refusal("path_outside_workspace", `\`${relative}\` is not in this workspace, so it is not opened.`);
+    throw refusal("path_outside_workspace", l10n.t("`{0}` is not in this workspace, so it is not opened.", relative));
   const there = inside.filter(({ uri }) => isFile(uri.fsPath));
   // Of one folder the name says nothing where the path is right without it.
   return folders.length === 1 ? there.slice(-1) : there;

@@ -18,13 +18,14 @@ import { PANES, type PaneName } from "./model/saved_state";
 import { Setup } from "./setup/setup";
 import { Welcome } from "./setup/welcome";
 import { Transcript } from "./transcript/transcript";
+import { t, tOf } from "./messages";
 
 const LABEL: Readonly<Record<PaneName, string>> = {
-  chat: "Chat",
-  tasks: "Tasks",
-  files: "Files",
-  run: "Run",
-  debug: "Debug",
+  chat: t("Chat"),
+  tasks: t("Tasks"),
+  files: t("Files"),
+  run: tOf("Run", "the pane"),
+  debug: t("Debug"),
 };
 
 export function App() {
@@ -35,7 +36,7 @@ export function App() {
   return (
     <div class="app" data-generation={model.standing.host.value.generation}>
       <SessionStrip />
-      <div class="panes" role="tablist" aria-label="Panes" onKeyDown={moveFocus}>
+      <div class="panes" role="tablist" aria-label={t("Panes")} onKeyDown={moveFocus}>
         {PANES.map((name) => (
           <button
             key={name}
@@ -54,14 +55,14 @@ export function App() {
         ))}
       </div>
       {model.running.value && (
-        <div class="progress" role="progressbar" aria-label="A turn is running">
+        <div class="progress" role="progressbar" aria-label={t("A turn is running")}>
           <div />
         </div>
       )}
       <Banners />
       {pane === "chat" && active !== undefined && (
         <button type="button" class="secondary skip" onClick={() => (model.prompts.focus.value += 1)}>
-          Skip to the prompt
+          {t("Skip to the prompt")}
         </button>
       )}
       <div class="body" id="pane" role="tabpanel" aria-labelledby={`pane-tab-${pane}`}>
@@ -73,7 +74,7 @@ export function App() {
       </div>
       {pane === "chat" && active !== undefined && (
         <button type="button" class="secondary skip" onClick={() => document.getElementById(`pane-tab-${pane}`)?.focus()}>
-          Skip to the panes
+          {t("Skip to the panes")}
         </button>
       )}
       {pane === "chat" && (
@@ -108,7 +109,7 @@ function Unmade({ tab }: { tab: OpenTab }) {
   if (failure === undefined)
     return (
       <p class="empty" role="status">
-        <Icon name="loading" spin /> Starting {what}…
+        <Icon name="loading" spin />{" "}{t("Starting {0}…", what)}
       </p>
     );
   return (
@@ -116,7 +117,7 @@ function Unmade({ tab }: { tab: OpenTab }) {
       <div class="notice error" role="alert">
         <Icon name="error" />
         <span>
-          {tab.agent === undefined ? "The session" : tab.agent} could not be started.{" "}
+          {t("{0} could not be started.", tab.agent === undefined ? t("The session") : tab.agent)}{" "}
           <Words text={failure.text} />
         </span>
       </div>
@@ -124,10 +125,10 @@ function Unmade({ tab }: { tab: OpenTab }) {
         <LogIn login={failure.login} session={false} />
         {tab.agent === undefined && <Remedies reason={failure.text} />}
         <button type="button" class="primary" onClick={() => model.tabs.retry(tab.tabId)}>
-          Retry
+          {t("Retry")}
         </button>
         <button type="button" class="secondary" onClick={() => void model.tabs.close(tab.tabId)}>
-          Close
+          {t("Close")}
         </button>
       </div>
     </div>
@@ -142,7 +143,7 @@ function PaneBody({ pane, active }: { pane: PaneName; active: OpenSession | unde
         <Setup />
       </div>
     );
-  if (active === undefined) return pane === "chat" ? <Welcome /> : <p class="empty">No session is open.</p>;
+  if (active === undefined) return pane === "chat" ? <Welcome /> : <p class="empty">{t("No session is open.")}</p>;
   // A session of its own draws anew: rows that were measured and texts that were typed are not another's.
   const key = active.sessionId;
   switch (pane) {

@@ -9,6 +9,7 @@ import MarkdownIt from "markdown-it";
 import { type Colours, coloursOf } from "./blocks/code_colours";
 import { mathRules } from "./math_syntax";
 import { hrefOf, partsOf } from "./places";
+import { t } from "./messages";
 
 const markdown = new MarkdownIt({ html: false, linkify: true, typographer: false });
 // `main.rs` is a file and no host in Serbia.
@@ -29,7 +30,7 @@ markdown.renderer.rules.image = (tokens, index) => {
   const token = tokens[index];
   const source = String(token?.attrGet("src") ?? "");
   const escaped = markdown.utils.escapeHtml;
-  const label = escaped(token?.content || "image");
+  const label = escaped(token?.content || t("image"));
   return source.startsWith("data:image/")
     ? `<img src="${escaped(source)}" alt="${label}">`
     : `<a href="${escaped(source)}">${label}</a>`;
@@ -62,7 +63,7 @@ markdown.renderer.rules["task"] = (tokens, index) => {
   const done = tokens[index]?.info === "done";
   return (
     `<i class="codicon codicon-${done ? "pass-filled" : "circle-large-outline"}" aria-hidden="true"></i> ` +
-    `<span class="visually-hidden">${done ? "done" : "to do"}: </span>`
+    `<span class="visually-hidden">${done ? t("done") : t("to do")}: </span>`
   );
 };
 
@@ -144,14 +145,17 @@ function code(text: string, { language, path }: Fence, grows: boolean): string {
   const drawn =
     of === "diff" || of === "patch" ? change(text) : colours === undefined ? withPlaces(text) : coloured(text, colours);
   const file = path === undefined ? "" : ` data-path="${escapeHtml(path)}"`;
+  // One that grows is drawn when it is finished.
+  const isDiagram = of === "mermaid" && !grows;
   return (
-    `<div class="code" data-language="${label}"${file}><div class="code-bar"><span>${path === undefined ? label : escapeHtml(path)}</span>` +
-    button("copy", "copy", "Copy the code") +
+    `<div class="code${isDiagram ? " diagram" : ""}" data-language="${label}"${file}><div class="code-bar"><span>${path === undefined ? label : escapeHtml(path)}</span>` +
+    (isDiagram ? button("source", "code", t("Show the source")) : "") +
+    button("copy", "copy", t("Copy the code")) +
     (isShell
-      ? button("terminal", "terminal", "Put the command into a terminal")
-      : button("apply", "diff-added", "Apply the code to a file")) +
-    button("insert", "insert", "Insert the code at the cursor") +
-    button("open", "go-to-file", "Open the code in an editor") +
+      ? button("terminal", "terminal", t("Put the command into a terminal"))
+      : button("apply", "diff-added", t("Apply the code to a file"))) +
+    button("insert", "insert", t("Insert the code at the cursor")) +
+    button("open", "go-to-file", t("Open the code in an editor")) +
     `</div><pre tabindex="0"><code>${drawn}</code></pre></div>`
   );
 }

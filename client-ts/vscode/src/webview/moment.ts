@@ -5,6 +5,8 @@
  * true after it.
  */
 
+import { LOCALE } from "./messages";
+
 /** Where the user is; the browser's own by default. */
 export interface Place {
   readonly locale?: string;
@@ -14,7 +16,7 @@ export interface Place {
 /** The time of `at`, and its day if that is not the day of `now`; both in milliseconds since the Unix epoch. */
 export function momentWords(at: number, now: number, { locale, timeZone }: Place = {}): string {
   const format = (options: Intl.DateTimeFormatOptions, of: number): string =>
-    new Intl.DateTimeFormat(locale, { ...options, ...(timeZone === undefined ? {} : { timeZone }) }).format(of);
+    new Intl.DateTimeFormat(locale ?? LOCALE, { ...options, ...(timeZone === undefined ? {} : { timeZone }) }).format(of);
   const day = (of: number): string => format({ year: "numeric", month: "numeric", day: "numeric" }, of);
   const time: Intl.DateTimeFormatOptions = { hour: "numeric", minute: "2-digit" };
   if (day(at) === day(now)) return format(time, at);

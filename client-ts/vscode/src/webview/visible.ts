@@ -5,6 +5,8 @@
  * marked again. A raw payload does.
  */
 
+import { t } from "./messages";
+
 /** Not seen, or moves the text around it; spaces but the usual one. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
@@ -16,7 +18,7 @@ export function visible(text: string): string {
   return text
     .replace(/[⟨⟩]/g, mark)
     .replace(UNSEEN, (found) => (found === "\n" || found === "\t" ? found : mark(found)))
-    .replace(FAR, (blanks) => `⟨${String(blanks.length)} spaces⟩`);
+    .replace(FAR, (blanks) => t("⟨{0} spaces⟩", blanks.length));
 }
 
 function mark(character: string): string {

@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
-import { contentPolicy, newNonce, page } from "../../src/host/page";
+import { contentPolicy, newNonce, page, pageLanguage } from "../../src/host/page";
 
 const PARTS = {
   title: "BreadBoard",
+  language: "en",
   script: "vscode-resource:/m.js",
   style: "vscode-resource:/m.css",
   codicons: "vscode-resource:/c.css",
@@ -34,4 +35,9 @@ it("a nonce is new each time, and of 128 bits", () => {
   const nonces = new Set(Array.from({ length: 500 }, newNonce));
   expect(nonces.size).toBe(500);
   expect([...nonces].every((nonce) => Buffer.from(nonce, "base64url").length === 16)).toBe(true);
+});
+
+it("the page is in the language of the editor where it is written in it, and in English otherwise", () => {
+  expect(["en", "de", "de-AT", "DE", "fr", "qps-ploc", ""].map(pageLanguage)).toEqual(["en", "de", "de", "de", "en", "en", "en"]);
+  expect(page({ ...PARTS, language: "de" })).toContain('<html lang="de">');
 });

@@ -272,6 +272,7 @@ export const commands = {
   executeCommand: async (...args: unknown[]) => void done.push(args),
 };
 export const env = {
+  language: "en",
   clipboard: { writeText: async (text: string) => void done.push(["clipboard", text]) },
   openExternal: async (uri: Uri) => void done.push(["openExternal", uri.toString()]),
 };
@@ -298,3 +299,9 @@ export function reset(): void {
   window.activeTextEditor = undefined;
   window.tabGroups.all = [];
 }
+
+/** As the editor is in English: the sentence itself, with its values. */
+export const l10n = {
+  t: (message: string, ...values: readonly (string | number | boolean)[]): string =>
+    message.replace(/\{(\d)\}/g, (_, at: string) => String(values[Number(at)] ?? "")),
+};

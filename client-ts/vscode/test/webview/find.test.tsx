@@ -53,7 +53,7 @@ it("a session is exported as Markdown, with what an answer was cut of", async ()
   const cut: Block = { id: "a1", seq: 3, turn: 1, kind: "assistant", text: "In `src", streaming: false, truncated: true };
   const blocks = BLOCKS.map((block) => (block.id === "a1" ? cut : block));
   expect(await asMarkdown("First", blocks, async () => "In `src/retry.rs`.")).toBe(
-    "# First\n\n## You\n\nWhere is the retry?\n\n## Agent\n\n- Read src/retry.rs (ok)\n\nIn `src/retry.rs`.\n\n" +
+    "# First\n\n## You\n\nWhere is the retry?\n\n## Agent\n\n- Read src/retry.rs (done)\n\nIn `src/retry.rs`.\n\n" +
       "> The turn was stopped.\n\n## You\n\nAnd the limit?\n\n## Agent\n",
   );
   const page = await openPage({ lanes: { chat: BLOCKS } });

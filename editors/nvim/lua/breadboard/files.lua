@@ -17,23 +17,56 @@ function M.reference_at(before)
   end
 end
 
---- What completes a path: entries of its folder that begin with its last part.
+--- What is named without a path, with what goes along then.
+local WORDS = {
+  { 'problems', 'errors and warnings' },
+  { 'selection', 'what is marked' },
+  { 'file', 'the file in front' },
+  { 'diff', 'the changes that are not committed' },
+  { 'git', 'branch and state of the repository' },
+  { 'open', 'the files that are open' },
+}
+
+--- What completes a path: words that begin so, entries of its folder that begin with its last part, and what the server finds
+--- anywhere in the workspace by a part of its path, best first.
 ---@param path string
 ---@param callback fun(items: { word: string, abbr: string, kind: string }[])
 function M.complete(path, callback)
   local folder, start = path:match('^(.*/)([^/]*)$')
   folder, start = folder or '', start or path
+  local items, known = {}, {}
+  local function add(item)
+    if not known[item.word] then
+      known[item.word] = true
+      table.insert(items, item)
+    end
+  end
+  for _, word in ipairs(WORDS) do
+    if vim.startswith(word[1], path) then
+      add({ word = word[1], abbr = word[1], menu = word[2], kind = 'w' })
+    end
+  end
   sessions.with_active(function(session)
     local params = { sessionId = session, path = folder, gitignore = true }
     client.request('bb/listFiles', params, function(err, listing)
-      local items = {}
       for _, entry in ipairs(not err and listing.entries or {}) do
         if vim.startswith(entry.name, start) then
           local tail = entry.type == 'directory' and '/' or ''
-          table.insert(items, { word = entry.path .. tail, abbr = entry.name .. tail, kind = entry.type:sub(1, 1) })
+          add({ word = entry.path .. tail, abbr = entry.name .. tail, kind = entry.type:sub(1, 1) })
         end
       end
-      M.add_resources(items, path, callback)
+      if start == '' then
+        return M.add_resources(items, path, callback)
+      end
+      client.request('bb/findFiles', { query = path }, function(failed, result)
+        for _, found in ipairs(not failed and result.paths or {}) do
+          local is_folder = vim.endswith(found, '/')
+          if not found:find('%s') then
+            add({ word = found, abbr = found, kind = is_folder and 'd' or 'f' })
+          end
+        end
+        M.add_resources(items, path, callback)
+      end)
     end)
   end)
 end

@@ -1,9 +1,8 @@
 --- The window in which a prompt is written: several lines, `@path` and `/command` completion, sent with <C-s>, in normal mode <CR>.
 
 local chat = require('breadboard.chat')
-local files = require('breadboard.files')
+local completion = require('breadboard.completion')
 local sessions = require('breadboard.sessions')
-local slash = require('breadboard.slash')
 
 local M = {}
 
@@ -29,28 +28,22 @@ function M.send()
   end)
 end
 
---- Opens the menu for what ends at the cursor, if the cursor is still there when the answer comes.
----@param source table which has `reference_at` and `complete`
-local function offer_from(source)
-  local function here()
-    local row, column = unpack(vim.api.nvim_win_get_cursor(0))
-    return source.reference_at(vim.api.nvim_get_current_line():sub(1, column), row)
-  end
-  local _, wanted = here()
-  if not wanted then
+--- Opens the menu for what ends at the cursor, if the cursor is still there when the answer comes. Where another plugin shows
+--- what is offered, it does.
+local function offer()
+  if completion.shown_elsewhere then
     return
   end
-  source.complete(wanted, function(items)
-    local column, now = here()
-    if column and now == wanted and vim.fn.mode():match('^i') and #items > 0 then
-      vim.fn.complete(column, items)
+  local function here()
+    local row, column = unpack(vim.api.nvim_win_get_cursor(0))
+    return vim.api.nvim_get_current_line():sub(1, column), row
+  end
+  local before, row = here()
+  completion.of(before, row, function(found)
+    if found and here() == before and vim.fn.mode():match('^i') and #found.items > 0 then
+      vim.fn.complete(found.column, found.items)
     end
   end)
-end
-
-local function offer()
-  offer_from(files)
-  offer_from(slash)
 end
 
 --- A menu that puts nothing into the text before it is chosen. 'completeopt' has no value of its own for a buffer before
@@ -82,7 +75,7 @@ local function make()
   vim.keymap.set('n', '<C-c>', function()
     sessions.stop()
   end, { buffer = buffer, desc = 'BreadBoard: stop' })
-  vim.keymap.set('i', '<C-x><C-o>', offer, { buffer = buffer, desc = 'BreadBoard: complete @path and /command' })
+  vim.bo[buffer].omnifunc = "v:lua.require'breadboard.completion'.omnifunc"
   vim.api.nvim_create_autocmd('InsertEnter', { buffer = buffer, callback = menu_only })
   vim.api.nvim_create_autocmd(
     { 'InsertLeave', 'BufLeave', 'BufWipeout' },

@@ -6,6 +6,7 @@ import { CopyButton } from "./copy_button";
 import { Prose } from "./prose";
 import { ChooseModel } from "./remedies";
 import { MOST_INLINE } from "./tool_card";
+import { t } from "../messages";
 
 export function Answer({ block }: { block: BlockOf<"assistant"> }) {
   const model = useModel();
@@ -16,15 +17,15 @@ export function Answer({ block }: { block: BlockOf<"assistant"> }) {
     await model.sentences.attempt(async () => {
       const text = await model.reading.answer(block);
       if (text === undefined)
-        throw new Error("The events do not have the whole of this answer; the Debug pane shows what they have.");
+        throw new Error(t("The events do not have the whole of this answer; the Debug pane shows what they have."));
       if (text.length > MOST_INLINE)
-        await model.editor("editor.openText", { title: "Answer", text, language: "markdown" });
+        await model.editor("editor.openText", { title: t("Answer"), text, language: "markdown" });
       else setWhole(text);
     });
     setBusy(false);
   };
   return (
-    <section class="assistant" aria-label="Agent" aria-busy={block.streaming}>
+    <section class="assistant" aria-label={t("Agent")} aria-busy={block.streaming}>
       {!block.streaming && (
         <CopyButton
           text={async () =>
@@ -36,9 +37,9 @@ export function Answer({ block }: { block: BlockOf<"assistant"> }) {
       {!block.streaming && <ChooseModel answer={block.text} />}
       {block.truncated === true && whole === undefined && (
         <p class="hint">
-          The answer is cut here.{" "}
+          {t("The answer is cut here.")}{" "}
           <button type="button" class="link" disabled={busy || block.streaming} onClick={() => void showAll()}>
-            Show all
+            {t("Show all")}
           </button>
         </p>
       )}

@@ -1,6 +1,7 @@
 /** The fields that a question asks to be filled in. Owns their drawing; what is in them is the card's. */
 import { useId } from "preact/hooks";
 import type { Faults, Field, Filled } from "../model/answer_form";
+import { t } from "../messages";
 
 export function AnswerForm({
   fields,
@@ -15,7 +16,7 @@ export function AnswerForm({
 }) {
   const id = useId();
   return (
-    <div class="form" role="group" aria-label="What is to be filled in">
+    <div class="form" role="group" aria-label={t("What is to be filled in")}>
       {fields.map((field, at) => {
         const fault = faults.get(field.name);
         const notes = `${id}-${at}`;
@@ -24,7 +25,7 @@ export function AnswerForm({
             <label>
               <span>
                 {field.label}
-                {field.required ? " (required)" : ""}
+                {field.required ? t(" (required)") : ""}
               </span>
               <Control
                 field={field}
@@ -82,7 +83,7 @@ function Control({
     case "choice":
       return (
         <select {...common} value={value} onChange={(event) => fill(event.currentTarget.value)}>
-          <option value="">Choose</option>
+          <option value="">{t("Choose")}</option>
           {kind.choices.map(({ label }, at) => (
             <option key={at} value={String(at)}>
               {label}
@@ -91,7 +92,7 @@ function Control({
         </select>
       );
     case "other":
-      return <span class="hint">This cannot be filled in here.</span>;
+      return <span class="hint">{t("This cannot be filled in here.")}</span>;
     default:
       return (
         <input

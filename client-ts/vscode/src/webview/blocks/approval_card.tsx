@@ -15,7 +15,7 @@ import { momentWords } from "../moment";
 import { visible } from "../visible";
 import { readable } from "./arguments";
 import { AnswerForm } from "./answer_form";
-import { askState, isInPart } from "./ask_state";
+import { askState, isInPart, labelWords } from "./ask_state";
 import { useBeginning } from "./beginning";
 import { useFolds } from "./folds";
 import { countHunks, SendHunks, useHunks } from "./hunk_choice";
@@ -26,6 +26,7 @@ import { askedFor, SubjectView } from "./subject";
 import { TakeBack } from "./take_back";
 import { type Refusal, standingOf } from "./tool_card";
 import { useWhole } from "./whole_subject";
+import { t } from "../messages";
 
 /** A hand that was on its way when the card came needs about this long to be held back. */
 export const GRACE_MS = 350;
@@ -156,7 +157,7 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
     <section
       ref={section}
       class={`card approval ${status}${inCall ? " settled" : ""}`}
-      aria-label={`Request: ${permission.title}`}
+      aria-label={t("Request: {0}", permission.title)}
       data-request={permission.requestId}
       onKeyDown={once}
     >
@@ -192,15 +193,15 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
       {pending && (
         <>
           {details !== undefined && (
-            <pre class="input" tabindex={0} aria-label="Details">
+            <pre class="input" tabindex={0} aria-label={t("Details")}>
               {details}
             </pre>
           )}
           {!trusted && (
             <p class="hint">
-              This folder is not trusted, so nothing can be allowed.{" "}
+              {t("This folder is not trusted, so nothing can be allowed.")}{" "}
               <button type="button" class="link" onClick={() => void model.editor("editor.manageTrust")}>
-                Manage trust
+                {t("Manage trust")}
               </button>
             </p>
           )}
@@ -218,13 +219,12 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
           {missing !== undefined && (
             <p class={missing.failure === undefined ? "hint" : "fault"} id={note} role="status">
               {missing.failure === undefined ? (
-                "This is not all of it. The rest is being read; it can be allowed once all of it stands here."
+                t("This is not all of it. The rest is being read; it can be allowed once all of it stands here.")
               ) : (
                 <>
-                  This is not all of it, and the rest could not be read: {missing.failure} Until then it can only be
-                  denied.{" "}
+                  {t("This is not all of it, and the rest could not be read: {0} Until then it can only be denied.", missing.failure)}{" "}
                   <button type="button" class="link" onClick={readAgain}>
-                    Try again
+                    {t("Try again")}
                   </button>
                 </>
               )}
@@ -232,17 +232,17 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
           )}
           {unseen !== undefined && !isParted && (
             <p class="hint" id={note} role="status">
-              Folded away and not shown yet: {unseen}. It can be allowed once all of it was shown.{" "}
+              {t("Folded away and not shown yet: {0}. It can be allowed once all of it was shown.", unseen)}{" "}
               <button type="button" class="link" onClick={showAll}>
-                Show all of it
+                {t("Show all of it")}
               </button>
             </p>
           )}
           {missing === undefined && unseen === undefined && beginning === "above" && (
             <p class="hint" id={note} role="status">
-              It begins further up, which was not on the screen yet. It can be allowed once it was.{" "}
+              {t("It begins further up, which was not on the screen yet. It can be allowed once it was.")}{" "}
               <button type="button" class="link" onClick={showBeginning}>
-                Show its beginning
+                {t("Show its beginning")}
               </button>
             </p>
           )}
@@ -259,18 +259,18 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
                 aria-expanded={isOurs(option) ? ruling === option.optionId : undefined}
                 onClick={() => press(option)}
               >
-                {option.label}
+                {labelWords(option.label)}
                 {isOurs(option) ? "…" : ""}
               </button>
             ))}
             {several && (
               <button type="button" class="secondary" onClick={review}>
-                Review in the editor
+                {t("Review in the editor")}
               </button>
             )}
             {details === undefined && (
               <button type="button" class="link" onClick={() => void showDetails()}>
-                Details
+                {t("Details")}
               </button>
             )}
           </div>
@@ -278,7 +278,7 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
             ({ optionId, label, rule }) =>
               rule?.holder === "agent" && (
                 <p key={optionId} class="hint kept">
-                  {!CUT.test(label) && `${label}: `}the agent keeps this rule
+                  {!CUT.test(label) && `${label}: `}{t("the agent keeps this rule")}
                   {rule.pattern !== label && (
                     <>
                       , <code>{rule.pattern}</code>
@@ -303,7 +303,7 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
           )}
           {permission.policy != null && <p class="hint">{visible(permission.policy.reason)}</p>}
           {permission.expiresAt != null && (
-            <p class="hint">Counts as denied after {momentWords(permission.expiresAt, Date.now())}.</p>
+            <p class="hint">{t("Counts as denied after {0}.", momentWords(permission.expiresAt, Date.now()))}</p>
           )}
         </>
       )}

@@ -1,13 +1,15 @@
 /** Names and values: arguments of a tool, variables of a command. Only what is nested is written as JSON. */
 
+import { t } from "../messages";
+
 export function Arguments({ value }: { value: unknown }) {
   if (value === undefined || value === null) return null;
   if (typeof value === "object" && !Array.isArray(value)) {
     const values = value as Record<string, unknown>;
-    return Object.keys(values).length === 0 ? null : <Lines label="Arguments" values={values} />;
+    return Object.keys(values).length === 0 ? null : <Lines label={t("Arguments")} values={values} />;
   }
   return (
-    <pre class="asked" tabindex={0} aria-label="Arguments">
+    <pre class="asked" tabindex={0} aria-label={t("Arguments")}>
       {readable(value)}
     </pre>
   );

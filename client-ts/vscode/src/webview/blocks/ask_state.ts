@@ -2,17 +2,38 @@
 import type { BlockOf } from "@breadboard-ls/sdk";
 import { visible } from "../visible";
 import { lies } from "./kept_in";
+import { t } from "../messages";
 
 const STATUS = {
-  pending: "waits for your answer",
-  saving: "saving what is unsaved, then it runs",
-  allowed: "allowed",
-  denied: "denied",
-  expired: "denied: the time ran out",
-  cancelled: "cancelled",
+  pending: t("waits for your answer"),
+  saving: t("saving what is unsaved, then it runs"),
+  allowed: t("allowed"),
+  denied: t("denied"),
+  expired: t("denied: the time ran out"),
+  cancelled: t("cancelled"),
 } as const;
 
-const WHERE = { session: " for this session", workspace: " for this workspace" } as const;
+const WHERE = { session: t(" for this session"), workspace: t(" for this workspace") } as const;
+
+const HOLDER = { server: t("the server"), engine: t("the engine"), agent: t("the agent") } as const;
+
+/** The labels of our own server; those of an agent are its own words. */
+const LABELS: Readonly<Record<string, string>> = {
+  "Allow once": t("Allow once"),
+  "Allow for this session": t("Allow for this session"),
+  "Allow in this workspace": t("Allow in this workspace"),
+  "Always allow in this workspace": t("Always allow in this workspace"),
+  Deny: t("Deny"),
+};
+
+export function labelWords(label: string): string {
+  return LABELS[label] ?? label;
+}
+
+/** Who keeps a rule, where it gave no name. */
+export function holderWords(holder: string): string {
+  return HOLDER[holder as keyof typeof HOLDER] ?? holder;
+}
 
 /** Whether some changes of an edit were made and others left out: the engine was told no, and the server made them. */
 export function isInPart({ permission, status, chosen }: Pick<BlockOf<"permission">, "permission" | "status" | "chosen">): boolean {
@@ -27,12 +48,12 @@ export function askState({ permission, status, chosen }: BlockOf<"permission">):
   if (policy != null && isByPolicy && chosen == null) return visible(policy.reason).replace(/^./, (first) => first.toLowerCase()).replace(/\.$/, "");
   const rule = chosen?.rule;
   if (rule != null) {
-    const keeper = rule.keptBy == null ? `the ${rule.holder}` : visible(rule.keptBy);
+    const keeper = rule.keptBy == null ? holderWords(rule.holder) : visible(rule.keptBy);
     const where = rule.scope == null ? "" : WHERE[rule.scope];
-    return `allowed, and kept by ${keeper}${lies(rule)}${where}${rule.holder === "server" ? "" : "; take it back there"}`;
+    return t("allowed, and kept by {0}{1}{2}{3}", keeper, lies(rule), where, rule.holder === "server" ? "" : t("; take it back there"));
   }
   const kind = permission.options.find(({ optionId }) => optionId === chosen?.optionId)?.kind;
   const alike = kind === undefined ? 0 : permission.options.filter((option) => option.kind === kind).length;
-  if (chosen != null && isInPart({ permission, status, chosen })) return `${STATUS[status]}: “${chosen.label}”`;
-  return chosen != null && alike > 1 ? `${STATUS[status]}: “${chosen.label}”` : STATUS[status];
+  if (chosen != null && isInPart({ permission, status, chosen })) return `${STATUS[status]}: “${labelWords(chosen.label)}”`;
+  return chosen != null && alike > 1 ? `${STATUS[status]}: “${labelWords(chosen.label)}”` : STATUS[status];
 }

@@ -19,6 +19,8 @@ import { verbsOf } from "./tool_words";
 import { TurnChangesRow } from "./turn_changes";
 import { TurnEnd, TurnStart } from "./turn_marks";
 import { WentAlong } from "./went_along";
+import { t } from "../messages";
+import { statusWords } from "../status_words";
 
 export class BlockView extends Component<Row> {
   override shouldComponentUpdate(next: Row): boolean {
@@ -36,7 +38,7 @@ export class BlockView extends Component<Row> {
     switch (block.kind) {
       case "user":
         return (
-          <section class="user" aria-label="You">
+          <section class="user" aria-label={t("You")}>
             <UserActions block={block} />
             <div class="text" dir="auto">
               {block.text}
@@ -44,7 +46,7 @@ export class BlockView extends Component<Row> {
             {(block.attachmentIds?.length ?? 0) > 0 && (
               <div class="hint">
                 <Icon name="attach" />{" "}
-                {block.attachmentIds?.length === 1 ? "one attachment" : `${block.attachmentIds?.length} attachments`}
+                {block.attachmentIds?.length === 1 ? t("one attachment") : t("{0} attachments", block.attachmentIds?.length)}
               </div>
             )}
             <WentAlong block={block} />
@@ -64,16 +66,16 @@ export class BlockView extends Component<Row> {
         return <ApprovalCard block={block} patch={patch} call={call} refused={refused} />;
       case "plan":
         return (
-          <section class="card plan" aria-label="Plan">
+          <section class="card plan" aria-label={t("Plan")}>
             <header>
-              <Icon name="checklist" /> Plan
+              <Icon name="checklist" />{" "}{t("Plan")}
             </header>
             <ol>
               {block.steps.map((step, at) => (
                 <li key={at} class={step.status ?? ""}>
                   <Icon name={STEP[step.status ?? ""] ?? "circle-outline"} />
                   <span>{step.text}</span>
-                  {step.status != null && <span class="visually-hidden">({step.status})</span>}
+                  {step.status != null && <span class="visually-hidden">({statusWords(step.status)})</span>}
                 </li>
               ))}
             </ol>
@@ -86,26 +88,26 @@ export class BlockView extends Component<Row> {
       case "command":
         return (
           <p class="meta">
-            <Icon name="terminal" /> <code>{block.command}</code> {block.status}
+            <Icon name="terminal" /> <code>{block.command}</code> {statusWords(block.status)}
           </p>
         );
       case "task":
         return (
           <p class={`meta task ${block.status}`}>
-            <Icon name="tasklist" /> {block.title} <span class="status">{block.status}</span>
+            <Icon name="tasklist" /> {block.title} <span class="status">{statusWords(block.status)}</span>
           </p>
         );
       case "checkpoint":
         return (
           <p class="meta">
-            <Icon name="history" /> {block.title} <span class="status">{block.status}</span>
+            <Icon name="history" /> {block.title} <span class="status">{statusWords(block.status)}</span>
           </p>
         );
       case "link":
         return <LinkRow block={block} />;
       case "summary":
         return (
-          <section class={`card summary ${block.success ? "ok" : "failed"}`} aria-label="How the turn ended">
+          <section class={`card summary ${block.success ? "ok" : "failed"}`} aria-label={t("How the turn ended")}>
             <header>
               <Icon name={block.success ? "pass" : "error"} /> {block.text}
             </header>
@@ -154,7 +156,7 @@ function Thought({ text, streaming }: { text: string; streaming: boolean }) {
 
 function firstLine(text: string): string {
   const line = text.trim().split("\n", 1)[0] ?? "";
-  return line === "" ? "Thinking" : line.length > 120 ? `${line.slice(0, 119)}…` : line;
+  return line === "" ? t("Thinking") : line.length > 120 ? `${line.slice(0, 119)}…` : line;
 }
 
 /** Something that we have no word for: its raw text, never its markup. */
@@ -172,7 +174,7 @@ function UnknownBlock({ type, preview, seq }: { type: string; preview: string; s
       </summary>
       <pre tabindex={0}>{preview}</pre>
       <button type="button" class="link" onClick={() => void open()}>
-        Show all
+        {t("Show all")}
       </button>
     </details>
   );
@@ -234,7 +236,7 @@ function factsOf(value: unknown, around = ""): [string, string][] {
     .filter(([key]) => around !== "" || (key !== "success" && key !== "cancelled"))
     .flatMap(([key, fact]) =>
       key === "tools_used" && isTexts(fact)
-        ? [["tools used", verbsOf(fact) || "–"] as [string, string]]
+        ? [[t("tools used"), verbsOf(fact) || "–"] as [string, string]]
         : factsOf(fact, `${around} ${key.replaceAll(/[_-]/g, " ")}`),
     );
 }

@@ -1,6 +1,7 @@
 /** Files that a change is about: each opens, and is compared in the editor's own diff view. */
 import { useModel } from "../model/context";
 import { fileOf } from "../places";
+import { t } from "../messages";
 
 export interface ChangedFile {
   readonly filePath: string;
@@ -28,7 +29,7 @@ export function ChangedFiles({ files, patchId }: ChangedFilesProps) {
             <button
               type="button"
               class="link path"
-              title={`Open ${name}`}
+              title={t("Open {0}", name)}
               onClick={() => void model.editor("editor.openFile", { ...file })}
             >
               {name}
@@ -46,12 +47,12 @@ export function Counts({ added, removed }: Pick<ChangedFile, "added" | "removed"
   return (
     <>
       {added != null && (
-        <span class="count added" aria-label={`${added} ${added === 1 ? "line" : "lines"} added`}>
+        <span class="count added" aria-label={added === 1 ? t("1 line added") : t("{0} lines added", added)}>
           +{added}
         </span>
       )}
       {removed != null && (
-        <span class="count removed" aria-label={`${removed} ${removed === 1 ? "line" : "lines"} removed`}>
+        <span class="count removed" aria-label={removed === 1 ? t("1 line removed") : t("{0} lines removed", removed)}>
           −{removed}
         </span>
       )}
@@ -80,7 +81,7 @@ export function Compare({ file, patchId, onShown }: CompareProps) {
   };
   return (
     <button type="button" class="link" onClick={() => void compare()}>
-      Compare
+      {t("Compare")}
     </button>
   );
 }

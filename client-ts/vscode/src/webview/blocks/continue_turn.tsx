@@ -6,6 +6,7 @@
  */
 import { useState } from "preact/hooks";
 import { useModel } from "../model/context";
+import { t } from "../messages";
 
 export function ContinueTurn({ after }: { after: "cut" | "exit" }) {
   const model = useModel();
@@ -21,7 +22,7 @@ export function ContinueTurn({ after }: { after: "cut" | "exit" }) {
   };
   return (
     <button type="button" class="secondary" aria-disabled={sending} onClick={() => void goOn()}>
-      Continue
+      {t("Continue")}
     </button>
   );
 }

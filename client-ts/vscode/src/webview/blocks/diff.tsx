@@ -3,6 +3,7 @@ import type { ComponentChild } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Colours, coloursOf } from "./code_colours";
 import { TheRest } from "./the_rest";
+import { t } from "../messages";
 
 /** Lines that are drawn at first: more than a person reads in a card. */
 export const FIRST_LINES = 200;
@@ -59,7 +60,7 @@ export function Diff({ text, label, path, fold, below }: DiffProps) {
     <div class="diff">
       {(below === undefined ? [whole(shown)] : partsOf(kinds, shown.length)).map(({ from, to, hunk, folded }, at) => (
         <div key={at} class="part">
-          <pre ref={at === 0 ? pre : undefined} tabindex={0} aria-label={hunk === undefined ? label : `${label}, change ${hunk + 1}`}>
+          <pre ref={at === 0 ? pre : undefined} tabindex={0} aria-label={hunk === undefined ? label : t("{0}, change {1}", label, hunk + 1)}>
             {shown.slice(from, to).map((line, nth) => (
               <span key={nth} class={`line ${kinds[from + nth]}`}>
                 {from + nth < COLOURED ? drawn(line, kinds[from + nth], colours) : line}
@@ -70,7 +71,7 @@ export function Diff({ text, label, path, fold, below }: DiffProps) {
           {hunk !== undefined && below?.(hunk, folded)}
         </div>
       ))}
-      <TheRest of={lines.length} hidden={hidden} noun={["line", "lines"]} onAll={open} />
+      <TheRest of={lines.length} hidden={hidden} noun="line" onAll={open} />
     </div>
   );
 }

@@ -7,6 +7,7 @@
 import type { BlockOf, Subject } from "@breadboard-ls/sdk";
 import { useState } from "preact/hooks";
 import { FIRST_LINES, linesOf } from "./diff";
+import { t } from "../messages";
 
 /** Files that are drawn at first. */
 export const FIRST_FILES = 50;
@@ -76,10 +77,15 @@ export function useFolds(subject: Subject, digest: string, patch: Patch): Folds 
   };
 }
 
+const COUNTED = {
+  file: (count: number) => (count === 1 ? t("1 file") : t("{0} files", count)),
+  line: (count: number) => (count === 1 ? t("1 line") : t("{0} lines", count)),
+} as const;
+
 function inWords(left: readonly Part[]): string {
   const counted = (["file", "line"] as const).flatMap((noun) => {
     const count = left.reduce((sum, part) => sum + (part.noun === noun ? part.hidden : 0), 0);
-    return count === 0 ? [] : [`${count} ${noun}${count === 1 ? "" : "s"}`];
+    return count === 0 ? [] : [COUNTED[noun](count)];
   });
-  return counted.join(" and ");
+  return counted.join(t(" and "));
 }

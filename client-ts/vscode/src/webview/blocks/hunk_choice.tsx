@@ -11,6 +11,7 @@ import type { Patch } from "../model/asks";
 import { useModel } from "../model/context";
 import { kindsOf, linesOf } from "./diff";
 import { Icon } from "./icon";
+import { t } from "../messages";
 
 /** How many changes an edit has: of lines, and of files as a whole. */
 export function countHunks(subject: Subject, patch: BlockOf<"patch"> | undefined): number {
@@ -66,7 +67,7 @@ export function useHunks(permission: Permission, subject: Subject, enabled: bool
   const files = patch.files.map(partsOf);
   const ids = patch.files.flatMap(({ hunks }) => hunks.map(({ id }) => id));
   const buttons = ({ id, label }: Hunk, folded: boolean) => {
-    const number = `Change ${ids.indexOf(id) + 1} of ${ids.length}`;
+    const number = t("Change {0} of {1}", ids.indexOf(id) + 1, ids.length);
     return (
       <HunkButtons
         key={id}
@@ -137,15 +138,15 @@ function HunkButtons({ name, chosen, folded, choose, show }: HunkButtonsProps) {
           class={chosen === accept ? "primary" : "secondary"}
           aria-pressed={chosen === accept}
           aria-disabled={accept && folded}
-          title={accept && folded ? "It can be accepted once all of it was shown." : undefined}
+          title={accept && folded ? t("It can be accepted once all of it was shown.") : undefined}
           onClick={() => (!accept || !folded) && choose(accept)}
         >
-          {accept ? "Accept" : "Reject"}
+          {accept ? t("Accept") : t("Reject")}
         </button>
       ))}
-      <button type="button" class="link" title="Show in the editor" onClick={show}>
+      <button type="button" class="link" title={t("Show in the editor")} onClick={show}>
         <Icon name="go-to-file" />
-        <span class="visually-hidden">Show in the editor</span>
+        <span class="visually-hidden">{t("Show in the editor")}</span>
       </button>
     </div>
   );
@@ -168,7 +169,7 @@ export function SendHunks({ hunks, trusted }: { readonly hunks: HunkChoices; rea
         {toDo(left, accepted, all)}
       </button>
       <button type="button" class="link" onClick={hunks.clear}>
-        Decide on all of it at once
+        {t("Decide on all of it at once")}
       </button>
     </div>
   );
@@ -176,7 +177,7 @@ export function SendHunks({ hunks, trusted }: { readonly hunks: HunkChoices; rea
 
 /** What the button does. */
 function toDo(left: number, accepted: number, all: number): string {
-  if (left > 0) return `${left} of ${all} changes to decide`;
-  if (accepted === 0) return "Reject all changes";
-  return accepted === all ? `Accept all ${all} changes` : `Accept ${accepted} of ${all} changes`;
+  if (left > 0) return t("{0} of {1} changes to decide", left, all);
+  if (accepted === 0) return t("Reject all changes");
+  return accepted === all ? t("Accept all {0} changes", all) : t("Accept {0} of {1} changes", accepted, all);
 }

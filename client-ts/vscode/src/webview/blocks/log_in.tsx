@@ -6,6 +6,7 @@
 import type { Login, LoginMethod } from "@breadboard-ls/sdk";
 import { useState } from "preact/hooks";
 import { useModel } from "../model/context";
+import { t } from "../messages";
 
 /** How far a login is. */
 type LoginProgress = "idle" | "asked" | "done";
@@ -35,7 +36,7 @@ export function LogIn({ login, session }: { login: Login | null | undefined; ses
           aria-disabled={progress === "asked"}
           onClick={() => void logIn(method)}
         >
-          Log in: {method.name.trim() === "" ? method.id : method.name}
+          {t("Log in: {0}", method.name.trim() === "" ? method.id : method.name)}
         </button>
       ))}
       {commands.map((command) => (
@@ -45,12 +46,12 @@ export function LogIn({ login, session }: { login: Login | null | undefined; ses
           class="secondary"
           onClick={() => void model.editor("editor.openTerminal", { command })}
         >
-          Open a terminal with <code>{command}</code>
+          {t("Open a terminal with")}{" "}<code>{command}</code>
         </button>
       ))}
       {progress !== "idle" && (
         <span class="hint" role="status">
-          {progress === "asked" ? "Logging in; a browser may open." : "Logged in; send the prompt again."}
+          {progress === "asked" ? t("Logging in; a browser may open.") : t("Logged in; send the prompt again.")}
         </span>
       )}
     </>

@@ -6,6 +6,7 @@ import { LogIn } from "./log_in";
 import { Remedies } from "./remedies";
 import { Retry } from "./retry";
 import { Words } from "./words";
+import { t } from "../messages";
 
 export function NoticeRow({ block, prompt }: { block: BlockOf<"notice">; prompt?: BlockOf<"user"> | undefined }) {
   const { id, level, text, retry, login } = block;
@@ -22,7 +23,7 @@ export function NoticeRow({ block, prompt }: { block: BlockOf<"notice">; prompt?
             {level === "error" && (
               <>
                 {prompt !== undefined && <ContinueTurn after="exit" />}
-                <Retry prompt={prompt} label="Retry" advice={retry} noticeId={id} />
+                <Retry prompt={prompt} label={t("Retry")} advice={retry} noticeId={id} />
                 <Remedies reason={text} />
               </>
             )}

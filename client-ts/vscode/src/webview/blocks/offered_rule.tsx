@@ -1,6 +1,7 @@
 /** The rule that one answer would save, before it is saved. Owns its drawing; what was changed in it is the card's. */
 import type { OfferedRule, RuleScope } from "@breadboard-ls/sdk";
 import { lies } from "./kept_in";
+import { t } from "../messages";
 
 /** A rule as it was changed; what is absent is as it was offered. */
 export interface RuleEdit {
@@ -40,9 +41,9 @@ export function OfferedRuleView({
 }) {
   const pattern = edit.pattern ?? rule.pattern;
   return (
-    <div class="rule" role="group" aria-label="The rule that would be saved">
+    <div class="rule" role="group" aria-label={t("The rule that would be saved")}>
       <label>
-        Allow from now on
+        {t("Allow from now on")}
         <input
           type="text"
           value={pattern}
@@ -53,23 +54,23 @@ export function OfferedRuleView({
       </label>
       {rule.scope != null && (
         <label>
-          where
+          {t("where")}
           <select
             value={edit.scope ?? rule.scope}
             onChange={(event) => change({ ...edit, scope: event.currentTarget.value as RuleScope })}
           >
-            <option value="session">in this session</option>
-            {rule.scope === "workspace" && <option value="workspace">in this workspace</option>}
+            <option value="session">{t("in this session")}</option>
+            {rule.scope === "workspace" && <option value="workspace">{t("in this workspace")}</option>}
           </select>
         </label>
       )}
       {rule.holder === "engine" && (
         <p class="hint">
-          The engine keeps this rule{lies(rule)}{narrows(rule) ? "; a * at its end stands for whatever follows" : ""}.
+          {t("The engine keeps this rule{0}{1}.", lies(rule), narrows(rule) ? t("; a * at its end stands for whatever follows") : "")}
         </p>
       )}
       <button type="button" class="primary" disabled={pattern.trim() === ""} aria-disabled={busy} onClick={save}>
-        Save the rule and allow
+        {t("Save the rule and allow")}
       </button>
     </div>
   );

@@ -3,10 +3,12 @@ import { type Block, growthSince } from "@breadboard-ls/sdk";
 import { Component } from "preact";
 import { useMemo, useRef } from "preact/hooks";
 import { Cutter, toHtml, toHtmlOnce } from "../markdown";
+import { drawDiagrams, toggleSource } from "../diagrams/loader";
 import { drawFormulas } from "../math/loader";
 import { useModel } from "../model/context";
 import { placeOf } from "../places";
 import { sheetsOf } from "./sheets";
+import { t } from "../messages";
 
 /**
  * Longest text, in characters, that is rendered as a whole once it is finished, which takes some milliseconds. A longer
@@ -42,16 +44,17 @@ export function Prose({ text, streaming, block }: ProseProps) {
       const box = button.closest<HTMLElement>(".code");
       const code = box?.querySelector("code")?.textContent ?? "";
       const action = button.dataset["action"];
-      if (action === "copy") void model.editor("editor.copy", { text: code }).then(() => model.sentences.say("Copied."));
+      if (action === "copy") void model.editor("editor.copy", { text: code }).then(() => model.sentences.say(t("Copied.")));
       if (action === "terminal") void model.editor("editor.openTerminal", { command: commandOf(code) });
       if (action === "apply") {
         const path = box?.dataset["path"];
         void model.editor("editor.applyCode", { text: code, ...(path === undefined ? {} : { path }) });
       }
+      if (action === "source" && box !== null) toggleSource(box, button);
       if (action === "insert") void model.editor("editor.insert", { text: code });
       if (action === "open")
         void model.editor("editor.openText", {
-          title: "Code of an answer",
+          title: t("Code of an answer"),
           text: code,
           language: box?.dataset["language"] || undefined,
         });
@@ -151,17 +154,19 @@ class Piece extends Component<PieceProps> {
   };
 
   override componentDidMount(): void {
-    this.drawFormulas();
+    this.draw();
   }
 
   override componentDidUpdate(): void {
-    this.drawFormulas();
+    this.draw();
   }
 
   /** Of a piece that is finished: one that grows would be drawn anew with each word. */
-  private drawFormulas(): void {
+  private draw(): void {
     const { piece, props } = this;
-    if (!props.grows && /[$\\]/.test(props.text) && piece !== null) void drawFormulas(piece);
+    if (props.grows || piece === null) return;
+    if (/[$\\]/.test(props.text)) void drawFormulas(piece);
+    if (/mermaid/i.test(props.text)) void drawDiagrams(piece);
   }
 
   override render({ text, grows }: PieceProps) {

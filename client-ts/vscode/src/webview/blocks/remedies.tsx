@@ -5,13 +5,14 @@
  */
 import type { EngineStatus } from "@breadboard-ls/sdk";
 import { useModel } from "../model/context";
+import { t } from "../messages";
 
 /** Whoever is asked wants a token, or another one. What stands before it (403) is helped by none. */
 const TOKEN = /\b(?:wants a|does not take our) (?:key|token)\b|\bHTTP 401\b|\bunauthori[sz]ed\b|\bcredentials\b/i;
 /** An address, a name or a provider is wrong: these are settings. */
 const SETTING = /\b(?:correct|check|give)\b[^.]*\b(?:address|provider)\b/;
 /** What an answer without a model ends with, once in a session (src/host/planner/mod.rs). */
-const WITHOUT_MODEL = "To get answers from a model, choose one. Until then each answer is what searching finds.";
+const WITHOUT_MODEL = t("To get answers from a model, choose one. Until then each answer is what searching finds.");
 const ANEW = /\bbegin a new session\b/;
 
 export function Remedies({ reason }: { reason: string }) {
@@ -25,17 +26,17 @@ export function Remedies({ reason }: { reason: string }) {
     <>
       {scope !== undefined && TOKEN.test(reason) && (
         <button type="button" class="secondary" onClick={() => void model.editor("editor.setToken", { scope })}>
-          Set the token
+          {t("Set the token")}
         </button>
       )}
       {SETTING.test(reason) && (
         <button type="button" class="secondary" onClick={() => void model.editor("editor.openSettings")}>
-          Open the settings
+          {t("Open the settings")}
         </button>
       )}
       {ANEW.test(reason) && (
         <button type="button" class="secondary" onClick={() => model.newSession()}>
-          New session
+          {t("New session")}
         </button>
       )}
     </>
@@ -49,7 +50,7 @@ export function ChooseModel({ answer }: { answer: string }) {
   if (engine?.kind !== "embedded" || engine.model != null || !answer.trimEnd().endsWith(WITHOUT_MODEL)) return null;
   return (
     <button type="button" class="secondary" onClick={() => model.askWho()}>
-      Choose a model
+      {t("Choose a model")}
     </button>
   );
 }

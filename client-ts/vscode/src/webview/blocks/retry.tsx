@@ -8,6 +8,7 @@ import type { BlockOf, Retry as RetryAdvice } from "@breadboard-ls/sdk";
 import { useState } from "preact/hooks";
 import { useModel } from "../model/context";
 import { LONGEST_WAIT_MS } from "../model/retries";
+import { t } from "../messages";
 
 interface RetryProps {
   readonly prompt: BlockOf<"user"> | undefined;
@@ -35,21 +36,21 @@ export function Retry({ prompt, label, advice, noticeId }: RetryProps) {
   return (
     <>
       <button type="button" class="secondary" aria-disabled={sending} onClick={() => void again()}>
-        {counts ? "Retry now" : label}
+        {counts ? t("Retry now") : label}
       </button>
       {counts && (
         <>
           <button type="button" class="secondary" onClick={() => model.retries.cancel()}>
-            Do not retry
+            {t("Do not retry")}
           </button>
           <span class="hint" role="timer">
-            Retrying in {countdown.seconds} s
+            {t("Retrying in {0} s", countdown.seconds)}
           </span>
         </>
       )}
       {long && (
         <span class="hint">
-          It asks to wait {Math.ceil((advice.afterMs ?? 0) / 60_000)} min, so it is not tried again by itself.
+          {t("It asks to wait {0} min, so it is not tried again by itself.", Math.ceil((advice.afterMs ?? 0) / 60_000))}
         </span>
       )}
     </>

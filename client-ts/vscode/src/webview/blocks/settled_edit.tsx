@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { ChangedFiles } from "./changed_files";
 import { Diff } from "./diff";
 import { Outcome, type Refusal, standingOf } from "./tool_card";
+import { t } from "../messages";
 
 interface SettledEditProps {
   readonly files: readonly FileChange[];
@@ -19,14 +20,14 @@ interface SettledEditProps {
 export function SettledEdit({ files, patch, call, refused, applied, inPart }: SettledEditProps) {
   const [open, setOpen] = useState(false);
   const diffs = files.flatMap(({ filePath, diff }) => (diff == null || diff === "" ? [] : [{ filePath, diff }]));
-  const shown = diffs.length > 0 || patch?.diff == null ? diffs : [{ filePath: "the patch", diff: patch.diff }];
+  const shown = diffs.length > 0 || patch?.diff == null ? diffs : [{ filePath: t("the patch"), diff: patch.diff }];
   return (
     <>
       <ChangedFiles files={files.length > 0 ? files : (patch?.files ?? [])} patchId={applied ? undefined : patch?.patchId} />
       {shown.length > 0 && (
         <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-          <summary>{inPart ? "All that was proposed" : "Diff"}</summary>
-          {open && shown.map(({ filePath, diff }, at) => <Diff key={at} text={diff} label={`What ${inPart ? "was proposed for" : "changed in"} ${filePath}`} />)}
+          <summary>{inPart ? t("All that was proposed") : t("Diff")}</summary>
+          {open && shown.map(({ filePath, diff }, at) => <Diff key={at} text={diff} label={t("What {0} {1}", inPart ? t("was proposed for") : t("changed in"), filePath)} />)}
         </details>
       )}
       {call !== undefined && standingOf(call, refused).look === "failed" && <Outcome block={call} refused={refused} />}

@@ -15,27 +15,39 @@ import type { HunkChoices } from "./hunk_choice";
 import { Icon } from "./icon";
 import { TheRest } from "./the_rest";
 import { PlainWords } from "./words";
+import { t } from "../messages";
 
-const CHANGE = { modify: "change", create: "create", delete: "delete", rename: "rename" } as const;
+const CHANGE = { modify: t("change"), create: t("create"), delete: t("delete"), rename: t("rename") } as const;
+/** What is done to a file, in a word. */
+export function changeWords(change: string | null | undefined): string {
+  return CHANGE[(change ?? "modify") as keyof typeof CHANGE] ?? change ?? CHANGE.modify;
+}
+/** Asked for one file, and for several. */
+const ASKS = {
+  modify: [t("The agent asks to change a file"), t("The agent asks to change files")],
+  create: [t("The agent asks to create a file"), t("The agent asks to create files")],
+  delete: [t("The agent asks to delete a file"), t("The agent asks to delete files")],
+  rename: [t("The agent asks to rename a file"), t("The agent asks to rename files")],
+} as const;
 
 /** What the agent asks for, in a few words. */
 export function askedFor(subject: Subject): string {
   switch (subject.kind) {
     case "edit": {
       const [first] = subject.files;
-      if (first === undefined) return "The agent asks to change files";
+      if (first === undefined) return t("The agent asks to change files");
       const changes = new Set(subject.files.map(({ change }) => change));
-      const word = changes.size === 1 ? CHANGE[first.change] : "change";
-      return `The agent asks to ${word} ${subject.files.length === 1 ? "a file" : "files"}`;
+      const asks = ASKS[changes.size === 1 ? first.change : "modify"] ?? ASKS.modify;
+      return asks[subject.files.length === 1 ? 0 : 1];
     }
     case "command":
-      return "The agent asks to run a command";
+      return t("The agent asks to run a command");
     case "tool":
-      return "The agent asks to use a tool";
+      return t("The agent asks to use a tool");
     case "question":
-      return "The agent asks you";
+      return t("The agent asks you");
     default:
-      return "The agent asks";
+      return t("The agent asks");
   }
 }
 
@@ -55,13 +67,13 @@ export function SubjectView({ subject, title, patch, folds, hunks }: SubjectProp
       {subject.unknown === true && (
         <p class="notice warning">
           <Icon name="warning" />
-          <span>The agent did not say exactly what it would do, so this can be allowed once only.</span>
+          <span>{t("The agent did not say exactly what it would do, so this can be allowed once only.")}</span>
         </p>
       )}
       <Action subject={subject} title={title} patch={patch} folds={folds} hunks={hunks} />
       {subject.reason != null && (
         <p class="reason">
-          Reason: <PlainWords text={subject.reason} />
+          {t("Reason:")}{" "}<PlainWords text={subject.reason} />
         </p>
       )}
     </div>
@@ -75,16 +87,16 @@ function Action({ subject, title, patch, folds, hunks }: SubjectProps) {
     case "command":
       return (
         <>
-          <pre class="asked command" tabindex={0} aria-label="Command">
+          <pre class="asked command" tabindex={0} aria-label={t("Command")}>
             {subject.command}
           </pre>
           {subject.cwd !== "." && (
             <p class="hint">
-              in <code>{subject.cwd}</code>
+              {t("in")}{" "}<code>{subject.cwd}</code>
             </p>
           )}
           {subject.env != null && Object.keys(subject.env).length > 0 && (
-            <Lines label="Environment variables" values={subject.env} />
+            <Lines label={t("Environment variables")} values={subject.env} />
           )}
         </>
       );
@@ -126,11 +138,11 @@ function Files({ subject, title, patch, folds, hunks }: SubjectProps & { readonl
       {isDrawnByPatch(subject, patch) && (
         <Diff
           text={patch?.diff ?? ""}
-          label="The diff"
+          label={t("The diff")}
           fold={{ open: folds.isOpen("patch"), onOpen: () => folds.open("patch") }}
         />
       )}
-      <TheRest of={files.length} hidden={hidden} noun={["file", "files"]} onAll={() => folds.open("files")} />
+      <TheRest of={files.length} hidden={hidden} noun="file" onAll={() => folds.open("files")} />
     </>
   );
 }
@@ -149,7 +161,7 @@ function File({ file, at, patchId, folds, hunks }: FileProps) {
   const path = file.root == null ? file.filePath : `${file.root}/${file.filePath}`;
   return (
     <li>
-      <span class="change">{CHANGE[file.change] ?? file.change}</span>
+      <span class="change">{changeWords(file.change)}</span>
       <code class="path">{file.oldPath == null ? path : `${file.oldPath} → ${path}`}</code>
       <Counts added={file.added} removed={file.removed} />
       {patchId !== undefined && (
@@ -162,14 +174,14 @@ function File({ file, at, patchId, folds, hunks }: FileProps) {
       {file.diff != null && file.diff !== "" && (
         <Diff
           text={file.diff}
-          label={`What would change in ${path}`}
+          label={t("What would change in {0}", path)}
           path={file.filePath}
           fold={{ open: folds.isOpen(`file ${at}`), onOpen: () => folds.open(`file ${at}`) }}
           below={hunks && ((hunk, folded) => hunks.below(at, hunk, folded))}
         />
       )}
       {hunks?.whole(at, folded)}
-      {file.truncated === true && <p class="hint">This is not all of the change.</p>}
+      {file.truncated === true && <p class="hint">{t("This is not all of the change.")}</p>}
     </li>
   );
 }
@@ -186,7 +198,7 @@ function Asked({ input, text }: { input: InputForm; text: string }) {
           <code class="path">{url}</code>{" "}
           {/^https?:/i.test(url) && (
             <button type="button" class="link" onClick={() => void model.editor("editor.openLink", { uri: url })}>
-              Open the address
+              {t("Open the address")}
             </button>
           )}
         </p>

@@ -2,6 +2,7 @@
 import type { Permission } from "@breadboard-ls/sdk";
 import { useState } from "preact/hooks";
 import { useModel } from "../model/context";
+import { t } from "../messages";
 
 export function TakeBack({ permission }: { readonly permission: Permission }) {
   const model = useModel();
@@ -17,21 +18,20 @@ export function TakeBack({ permission }: { readonly permission: Permission }) {
   if (!asking)
     return (
       <button type="button" class="link" onClick={() => setAsking(true)}>
-        Take back…
+        {t("Take back…")}
       </button>
     );
   return (
-    <div class="take-back" role="group" aria-label="Take back this edit">
+    <div class="take-back" role="group" aria-label={t("Take back this edit")}>
       <p class="hint">
-        What was made of this edit is taken out of the files again. What you changed elsewhere in them stays, and a file in
-        which the lines themselves have changed since is left as it is.
+        {t("What was made of this edit is taken out of the files again. What you changed elsewhere in them stays, and a file in which the lines themselves have changed since is left as it is.")}
       </p>
       <div class="buttons">
         <button type="button" class="primary" onClick={takeBack}>
-          Take back
+          {t("Take back")}
         </button>
         <button type="button" class="link" onClick={() => setAsking(false)}>
-          Leave it
+          {t("Leave it")}
         </button>
       </div>
     </div>

@@ -8,6 +8,7 @@ import { Diff } from "./diff";
 import { Icon } from "./icon";
 import { isDiff, ToolResult } from "./tool_result";
 import { deedOf, exitCodeOf, resultText, wholeResult } from "./tool_words";
+import { t } from "../messages";
 
 /** A whole result up to this many characters is shown in the card; a larger one opens in an editor. */
 export const MOST_INLINE = 200_000;
@@ -24,22 +25,22 @@ interface Standing {
 }
 
 const STATUS: Readonly<Record<string, Standing>> = {
-  running: { icon: "loading", word: "running", look: "running" },
-  ok: { icon: "check", word: "done", look: "ok" },
-  failed: { icon: "error", word: "failed", look: "failed" },
-  cancelled: { icon: "circle-slash", word: "cancelled", look: "cancelled" },
-  denied: { icon: "circle-slash", word: "denied", look: "denied" },
+  running: { icon: "loading", word: t("running"), look: "running" },
+  ok: { icon: "check", word: t("done"), look: "ok" },
+  failed: { icon: "error", word: t("failed"), look: "failed" },
+  cancelled: { icon: "circle-slash", word: t("cancelled"), look: "cancelled" },
+  denied: { icon: "circle-slash", word: t("denied"), look: "denied" },
 };
 const REFUSED: Readonly<Record<Refusal, Standing>> = {
-  pending: { icon: "shield", word: "waits for your answer", look: "waiting" },
-  denied: { icon: "circle-slash", word: "denied", look: "denied" },
-  expired: { icon: "circle-slash", word: "denied: the time ran out", look: "denied" },
+  pending: { icon: "shield", word: t("waits for your answer"), look: "waiting" },
+  denied: { icon: "circle-slash", word: t("denied"), look: "denied" },
+  expired: { icon: "circle-slash", word: t("denied: the time ran out"), look: "denied" },
 };
 
 /** How long a command in the background runs. */
 const IN_BACKGROUND: Readonly<Record<NonNullable<Call["background"]>, string>> = {
-  turn: "runs in the background",
-  kept: "runs on after the turn",
+  turn: t("runs in the background"),
+  kept: t("runs on after the turn"),
 };
 
 /** How a call stands; one that was not allowed did not fail, whatever its engine has for a word. One that ran ran. */
@@ -54,8 +55,8 @@ export function standingOf(
   const code = exitCode ?? exitCodeOf(preview ?? "");
   if (code === 0) return standing;
   // It ran, and that may be all that was wanted of it; but well it did not end.
-  if (status === "ok") return { icon: "warning", word: `exit code ${code}`, look: "ok" };
-  return status === "failed" ? { ...standing, word: `failed: exit code ${code}` } : standing;
+  if (status === "ok") return { icon: "warning", word: t("exit code {0}", code), look: "ok" };
+  return status === "failed" ? { ...standing, word: t("failed: exit code {0}", code) } : standing;
 }
 
 /** What the server puts in the place of output that went to a terminal. */
@@ -109,11 +110,11 @@ export function Outcome({ block, refused }: { block: Call; refused?: Refusal | u
   const text = inTerminal || (look === "denied" && !isDiff(result)) ? "" : result;
   return (
     <>
-      {text === "" && look === "denied" && <p class="hint">It was not allowed, so nothing was done.</p>}
-      {inTerminal && <p class="hint">Its output went to a terminal.</p>}
-      {text === "" && look === "failed" && !inTerminal && <p class="hint">It gave no reason.</p>}
-      {block.diff != null && <Diff text={block.diff} label="Changes" />}
-      {text !== "" && <ToolResult text={text} label={block.status === "running" ? "Output so far" : "Result"} />}
+      {text === "" && look === "denied" && <p class="hint">{t("It was not allowed, so nothing was done.")}</p>}
+      {inTerminal && <p class="hint">{t("Its output went to a terminal.")}</p>}
+      {text === "" && look === "failed" && !inTerminal && <p class="hint">{t("It gave no reason.")}</p>}
+      {block.diff != null && <Diff text={block.diff} label={t("Changes")} />}
+      {text !== "" && <ToolResult text={text} label={block.status === "running" ? t("Output so far") : t("Result")} />}
       <div class="actions">
         {block.status === "running" && block.background != null && block.toolCallId != null && (
           <button
@@ -121,12 +122,12 @@ export function Outcome({ block, refused }: { block: Call; refused?: Refusal | u
             class="link"
             onClick={() => void model.choices.command("stop_command", { toolCallId: block.toolCallId })}
           >
-            Stop this command
+            {t("Stop this command")}
           </button>
         )}
         {block.truncated === true && whole === undefined && look !== "denied" && (
           <button type="button" class="link" disabled={busy} onClick={() => void showAll()}>
-            Show all{block.bytes == null ? "" : ` (${bytes(block.bytes)})`}
+            {t("Show all{0}", block.bytes == null ? "" : ` (${bytes(block.bytes)})`)}
           </button>
         )}
         {(block.diff ?? text) !== "" && (
@@ -137,7 +138,7 @@ export function Outcome({ block, refused }: { block: Call; refused?: Refusal | u
               void model.editor("editor.openText", { title, text: [block.diff, plain(text)].filter(Boolean).join("\n") })
             }
           >
-            Open in editor
+            {t("Open in editor")}
           </button>
         )}
         {block.artifact != null && (
@@ -151,7 +152,7 @@ export function Outcome({ block, refused }: { block: Call; refused?: Refusal | u
               })
             }
           >
-            Open the whole output
+            {t("Open the whole output")}
           </button>
         )}
       </div>
@@ -161,6 +162,6 @@ export function Outcome({ block, refused }: { block: Call; refused?: Refusal | u
 
 /** A size for people. */
 export function bytes(count: number): string {
-  if (count < 1024) return `${count} bytes`;
-  return count < 1024 * 1024 ? `${(count / 1024).toFixed(1)} KiB` : `${(count / 1024 / 1024).toFixed(1)} MiB`;
+  if (count < 1024) return t("{0} bytes", count);
+  return count < 1024 * 1024 ? t("{0} KiB", (count / 1024).toFixed(1)) : t("{0} MiB", (count / 1024 / 1024).toFixed(1));
 }

@@ -5,23 +5,25 @@
  * Pure. Never invents what a result does not say.
  */
 import type { BlockOf } from "@breadboard-ls/sdk";
+import { t } from "../messages";
 
 /** What a tool does, by its name; the first that fits. */
 const VERBS: readonly (readonly [RegExp, string])[] = [
-  [/^(?:propose_patch|apply_patch|patch(?:_it)?|edit(?:_file)?|str_replace\w*|multi_?edit|update_file)$/i, "Change"],
-  [/^(?:write|write_file|create(?:_file)?|make_file)$/i, "Write"],
-  [/^(?:delete|delete_file|remove_file)$/i, "Delete"],
-  [/^(?:move|rename|move_file|rename_file)$/i, "Move"],
-  [/^(?:read|read_file|view|cat|open_file)$/i, "Read"],
-  [/^(?:list|list_files|list_dir|ls|glob)$/i, "List"],
-  [/^(?:search_text|search|grep|find|rg)$/i, "Search for"],
-  [/^(?:search_symbols|find_places|find_symbols)$/i, "Find"],
-  [/^outline$/i, "Outline"],
-  [/^(?:run_command|run_shell|run|shell|bash|execute|exec|terminal)$/i, "Run"],
-  [/^(?:fetch|web_?fetch|http_get)$/i, "Fetch"],
-  [/^(?:think|plan)$/i, "Think about"],
+  [/^(?:propose_patch|apply_patch|patch(?:_it)?|edit(?:_file)?|str_replace\w*|multi_?edit|update_file)$/i, t("Change")],
+  [/^(?:write|write_file|create(?:_file)?|make_file)$/i, t("Write")],
+  [/^(?:delete|delete_file|remove_file)$/i, t("Delete")],
+  [/^(?:move|rename|move_file|rename_file)$/i, t("Move")],
+  [/^(?:read|read_file|view|cat|open_file)$/i, t("Read")],
+  [/^(?:list|list_files|list_dir|ls|glob)$/i, t("List")],
+  [/^(?:search_text|search|grep|find|rg)$/i, t("Search for")],
+  [/^(?:search_symbols|find_places|find_symbols)$/i, t("Find")],
+  [/^outline$/i, t("Outline")],
+  [/^(?:run_command|run_shell|run|shell|bash|execute|exec|terminal)$/i, t("Run")],
+  [/^(?:fetch|web_?fetch|http_get)$/i, t("Fetch")],
+  [/^(?:think|plan)$/i, t("Think about")],
 ];
-const EDITS = new Set(["Change", "Write", "Delete", "Move"]);
+const EDITS: ReadonlySet<string> = new Set([t("Change"), t("Write"), t("Delete"), t("Move")]);
+const RUN = t("Run");
 
 function verbOf(name: string): string | undefined {
   return VERBS.find(([names]) => names.test(name))?.[1];
@@ -53,8 +55,8 @@ export function deedOf({ name, title, input }: Pick<BlockOf<"tool">, "name" | "t
   }
   // An agent's own sentence stays one; a bare path or command says nothing of what is done to it.
   const bare = words.replace(/^`([^`]+)`$/, "$1");
-  const isCommand = verb === "Run" && /^[`a-z./~$]/.test(words);
-  const isPath = verb !== undefined && verb !== "Run" && !/\s/.test(bare);
+  const isCommand = verb === RUN && /^[`a-z./~$]/.test(words);
+  const isPath = verb !== undefined && verb !== RUN && !/\s/.test(bare);
   return isCommand || isPath ? { verb: verb ?? spoken(name), to: bare } : { verb: words };
 }
 
@@ -69,7 +71,7 @@ function aimOf(input: unknown): string | undefined {
 /** `ask_a_friend` as a person says it. */
 function spoken(name: string): string {
   const words = name.replaceAll(/[_-]+/g, " ").trim();
-  return words === "" ? "Use a tool" : words.charAt(0).toUpperCase() + words.slice(1);
+  return words === "" ? t("Use a tool") : words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** What a call gave, as text for a person. The preview may be the beginning of data that was cut. */

@@ -7,19 +7,21 @@
 import type { BlockOf } from "@breadboard-ls/sdk";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useModel } from "../model/context";
-import { counted, nameOf, type Reverted, type RevertedFile, type TurnChanges, type TurnFile, type Which } from "../model/turn_changes";
+import { nameOf, type Reverted, type RevertedFile, type TurnChanges, type TurnFile, type Which } from "../model/turn_changes";
 import { fileOf } from "../places";
 import { Counts } from "./changed_files";
 import { Diff } from "./diff";
 import { Icon } from "./icon";
+import { changeWords } from "./subject";
+import { t } from "../messages";
 
 const STATE = {
-  as_left: "as it was left",
-  moved_on: "changed since",
-  reverted: "taken back",
-  partly: "taken back in part",
+  as_left: t("as it was left"),
+  moved_on: t("changed since"),
+  reverted: t("taken back"),
+  partly: t("taken back in part"),
 } as const;
-const BY = { engine: "by the agent itself", server: "allowed here" } as const;
+const BY = { engine: t("by the agent itself"), server: t("allowed here") } as const;
 
 /** What is asked about: a file, or all of the turn. */
 interface Question {
@@ -64,40 +66,40 @@ export function TurnChangesRow({ block }: { readonly block: BlockOf<"changes"> }
   const removed = files.reduce((sum, file) => sum + file.removed, 0);
 
   return (
-    <section class="card turn-changes" aria-label="Changes of this turn" ref={box}>
+    <section class="card turn-changes" aria-label={t("Changes of this turn")} ref={box}>
       <header>
         <Icon name="diff-multiple" />{" "}
         <span class="status">
-          {ofRevert == null ? "This turn changed" : "Taking back changed"} {counted(files.length, "file")}
+          {ofRevert == null ? changedWords(files.length) : takenWords(files.length)}
         </span>
         <Counts added={added} removed={removed} />
       </header>
       <div class="buttons">
         <button type="button" class="secondary" aria-expanded={open} onClick={() => setOpen(!open)}>
-          {open ? "Hide the files" : "Review"}
+          {open ? t("Hide the files") : t("Review")}
         </button>
         <button
           type="button"
           class="link"
           onClick={() => void model.editor("editor.turnDiffs", { sessionId: model.tabs.activeId.value, turn })}
         >
-          Open all in the editor
+          {t("Open all in the editor")}
         </button>
         {question === undefined && undo === undefined && (
           <button type="button" class="link" disabled={!trusted} onClick={() => void ask(undefined)}>
-            {ofRevert == null ? "Undo…" : "Make it again…"}
+            {ofRevert == null ? t("Undo…") : t("Make it again…")}
           </button>
         )}
         {undo !== undefined && (
           <button type="button" class="link" disabled={!trusted} onClick={() => void takeBack(undo, undefined)}>
-            Take the undo back
+            {t("Take the undo back")}
           </button>
         )}
       </div>
       {question !== undefined && (
         <Preview question={question} onYes={() => void takeBack(turn, question.which)} onNo={() => setQuestion(undefined)} />
       )}
-      {open && list === undefined && <p class="hint">The files are being looked at.</p>}
+      {open && list === undefined && <p class="hint">{t("The files are being looked at.")}</p>}
       {open && list !== undefined && (
         <>
           <ul class="files turn-files">
@@ -113,7 +115,7 @@ export function TurnChangesRow({ block }: { readonly block: BlockOf<"changes"> }
           ))}
         </>
       )}
-      {!open && (block.uncovered ?? 0) > 0 && <p class="hint">Not all of it can be taken back; the list says what.</p>}
+      {!open && (block.uncovered ?? 0) > 0 && <p class="hint">{t("Not all of it can be taken back; the list says what.")}</p>}
     </section>
   );
 }
@@ -138,7 +140,7 @@ function File({ turn, file, onUndo, onMarked }: FileProps) {
   return (
     <li class={`turn-file ${file.state}`}>
       <span class="change">{file.change}</span>
-      <button type="button" class="link path" title={`Open ${name}`} onClick={() => void model.editor("editor.openFile", { ...place })}>
+      <button type="button" class="link path" title={t("Open {0}", name)} onClick={() => void model.editor("editor.openFile", { ...place })}>
         {file.oldPath == null ? name : `${file.oldPath} → ${name}`}
       </button>
       <Counts added={file.added} removed={file.removed} />
@@ -154,17 +156,17 @@ function File({ turn, file, onUndo, onMarked }: FileProps) {
             void model.editor("editor.turnDiff", { sessionId: model.tabs.activeId.value, turn, filePath: file.filePath, ...root })
           }
         >
-          Compare
+          {t("Compare")}
         </button>
         <button type="button" class="link" aria-pressed={file.review === "reviewed"} onClick={() => void mark("reviewed")}>
-          {file.review === "open" ? "Mark reviewed" : file.review === "reviewed" ? "Reviewed" : "Reviewed and kept"}
+          {file.review === "open" ? t("Mark reviewed") : file.review === "reviewed" ? t("Reviewed") : t("Reviewed and kept")}
         </button>
         <button type="button" class="link" aria-pressed={file.review === "kept"} onClick={() => void mark("kept")}>
-          {file.review === "kept" ? "Kept" : "Keep"}
+          {file.review === "kept" ? t("Kept") : t("Keep")}
         </button>
         {file.canRevert && (
           <button type="button" class="link" disabled={!trusted} onClick={onUndo}>
-            Undo…
+            {t("Undo…")}
           </button>
         )}
       </div>
@@ -182,8 +184,8 @@ function Preview({ question, onYes, onNo }: PreviewProps) {
   const { would } = question;
   const does = would.files.some(({ outcome }) => outcome === "reverted");
   return (
-    <div class="take-back" role="group" aria-label="What taking back does">
-      <p>{does ? "Taking back does this:" : "Nothing can be taken back:"}</p>
+    <div class="take-back" role="group" aria-label={t("What taking back does")}>
+      <p>{does ? t("Taking back does this:") : t("Nothing can be taken back:")}</p>
       <ul class="files">
         {would.files.map((file) => (
           <li key={nameOf(file)}>
@@ -194,11 +196,11 @@ function Preview({ question, onYes, onNo }: PreviewProps) {
       <div class="buttons">
         {does && (
           <button type="button" class="primary" onClick={onYes}>
-            Undo
+            {t("Undo")}
           </button>
         )}
         <button type="button" class="link" onClick={onNo}>
-          {does ? "Leave it" : "Close"}
+          {does ? t("Leave it") : t("Close")}
         </button>
       </div>
     </div>
@@ -207,22 +209,22 @@ function Preview({ question, onYes, onNo }: PreviewProps) {
 
 function WouldDo({ file }: { readonly file: RevertedFile }) {
   const name = nameOf(file);
-  const kept = (file.kept ?? 0) > 0 ? ` ${counted(file.kept ?? 0, "change")} kept.` : "";
+  const kept = (file.kept ?? 0) > 0 ? file.kept === 1 ? t(" 1 change kept.") : t(" {0} changes kept.", file.kept) : "";
   if (file.outcome === "unchanged")
     return (
       <span>
-        <code class="path">{name}</code> <span class="hint">nothing to take back.{kept}</span>
+        <code class="path">{name}</code> <span class="hint">{t("nothing to take back.{0}", kept)}</span>
       </span>
     );
   if (file.outcome === "conflict")
     return (
       <>
-        <code class="path">{name}</code> <span class="fault">is left as it is: {file.message ?? "it changed since."}</span>
+        <code class="path">{name}</code> <span class="fault">{t("is left as it is: {0}", file.message ?? t("it changed since."))}</span>
         {(file.conflicts ?? []).map(({ id, line, yours, theirs }) => (
           <div key={id} class="conflict">
-            <p class="hint">Line {line}, as it is now:</p>
+            <p class="hint">{t("Line {0}, as it is now:", line)}</p>
             <pre tabindex={0}>{yours}</pre>
-            <p class="hint">What would stand there:</p>
+            <p class="hint">{t("What would stand there:")}</p>
             <pre tabindex={0}>{theirs}</pre>
           </div>
         ))}
@@ -230,15 +232,23 @@ function WouldDo({ file }: { readonly file: RevertedFile }) {
     );
   return (
     <>
-      <span class="change">{file.change ?? "change"}</span> <code class="path">{name}</code>
+      <span class="change">{changeWords(file.change)}</span> <code class="path">{name}</code>
       <Counts added={file.added} removed={file.removed} />
       {(file.open === true || kept !== "") && (
         <span class="hint">
-          {file.open === true ? " In the open editor, where what you have not saved stays." : ""}
+          {file.open === true ? t(" In the open editor, where what you have not saved stays.") : ""}
           {kept}
         </span>
       )}
-      {file.diff != null && file.diff !== "" && <Diff text={file.diff} label={`What taking back changes in ${name}`} />}
+      {file.diff != null && file.diff !== "" && <Diff text={file.diff} label={t("What taking back changes in {0}", name)} />}
     </>
   );
+}
+
+function changedWords(files: number): string {
+  return files === 1 ? t("This turn changed 1 file") : t("This turn changed {0} files", files);
+}
+
+function takenWords(files: number): string {
+  return files === 1 ? t("Taking back changed 1 file") : t("Taking back changed {0} files", files);
 }

@@ -11,16 +11,17 @@ import { ContinueTurn } from "./continue_turn";
 import { Icon } from "./icon";
 import { Retry } from "./retry";
 import { Words } from "./words";
+import { LOCALE, t } from "../messages";
 
 type End = BlockOf<"turn-end">;
 
 /** What a person calls the engines that have no name of their own. */
 const ENGINES: Readonly<Record<string, string>> = {
-  embedded: "Built-in engine",
+  embedded: t("Built-in engine"),
   breadboard: "BreadBoard",
-  desktop: "Desktop",
+  desktop: t("Desktop"),
 };
-const ENDED = { done: "Done", stopped: "The turn was stopped.", failed: "The turn failed.", cut: "The turn was cut off." };
+const ENDED = { done: t("Done"), stopped: t("The turn was stopped."), failed: t("The turn failed."), cut: t("The turn was cut off.") };
 const ICON = { done: "check", stopped: "circle-slash", failed: "error", cut: "warning" };
 
 export function TurnStart({ block }: { block: BlockOf<"turn-start"> }) {
@@ -32,7 +33,7 @@ export function TurnStart({ block }: { block: BlockOf<"turn-start"> }) {
   ].filter((word) => word !== undefined);
   if (words.length === 0) return null;
   return (
-    <p class="turn-mark" aria-label={`Turn: ${words.join(", ")}`}>
+    <p class="turn-mark" aria-label={t("Turn: {0}", words.join(", "))}>
       {words.join(" · ")}
     </p>
   );
@@ -43,12 +44,12 @@ export function TurnEnd({ block, prompt }: { block: End; prompt?: BlockOf<"user"
   const spent = spentWords(block);
   if (!saysWhy(block))
     return (
-      <p class={`turn-mark ${outcome}`} aria-label="How the turn ended">
+      <p class={`turn-mark ${outcome}`} aria-label={t("How the turn ended")}>
         <Icon name={ICON[outcome]} /> {[ENDED[outcome].replace(/\.$/, ""), ...spent].join(" · ")}
       </p>
     );
   return (
-    <section class={outcome === "stopped" ? "notice stopped" : "notice warning"} aria-label="How the turn ended">
+    <section class={outcome === "stopped" ? "notice stopped" : "notice warning"} aria-label={t("How the turn ended")}>
       <Icon name={ICON[outcome]} />
       <div>
         <span>
@@ -57,7 +58,7 @@ export function TurnEnd({ block, prompt }: { block: End; prompt?: BlockOf<"user"
         {spent.length > 0 && <small class="hint">{spent.join(" · ")}</small>}
         <div class="buttons">
           {prompt !== undefined && outcome !== "stopped" && <ContinueTurn after="cut" />}
-          <Retry prompt={prompt} label="Send it again" />
+          <Retry prompt={prompt} label={t("Send it again")} />
         </div>
       </div>
     </section>
@@ -69,29 +70,29 @@ export function spentWords({ durationMs, inputTokens, outputTokens, totalTokens,
   const words: string[] = [];
   if (durationMs != null) words.push(durationWords(durationMs));
   if (inputTokens != null && outputTokens != null)
-    words.push(`${counted(inputTokens)} tokens read, ${counted(outputTokens)} written`);
-  else if (totalTokens != null) words.push(`${counted(totalTokens)} tokens`);
-  else if (inputTokens != null) words.push(`${counted(inputTokens)} tokens read`);
-  else if (outputTokens != null) words.push(`${counted(outputTokens)} tokens written`);
+    words.push(t("{0} tokens read, {1} written", counted(inputTokens), counted(outputTokens)));
+  else if (totalTokens != null) words.push(t("{0} tokens", counted(totalTokens)));
+  else if (inputTokens != null) words.push(t("{0} tokens read", counted(inputTokens)));
+  else if (outputTokens != null) words.push(t("{0} tokens written", counted(outputTokens)));
   if (cost != null) words.push(costWords(cost));
   return words;
 }
 
 function durationWords(milliseconds: number): string {
   const seconds = milliseconds / 1000;
-  if (seconds < 10) return `${(Math.floor(seconds * 10) / 10).toFixed(1)} s`;
+  if (seconds < 10) return t("{0} s", (Math.floor(seconds * 10) / 10).toFixed(1));
   const whole = Math.floor(seconds);
-  return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  return whole < 60 ? t("{0} s", whole) : t("{0} min {1} s", Math.floor(whole / 60), whole % 60);
 }
 
 function counted(number: number): string {
-  return number.toLocaleString();
+  return number.toLocaleString(LOCALE);
 }
 
 /** In the user's own way to write money, where the engine named a currency that there is. */
 function costWords({ amount, currency }: { amount: number; currency: string }): string {
   try {
-    return new Intl.NumberFormat(undefined, { style: "currency", currency, maximumSignificantDigits: 3 }).format(amount);
+    return new Intl.NumberFormat(LOCALE, { style: "currency", currency, maximumSignificantDigits: 3 }).format(amount);
   } catch {
     return `${amount} ${currency}`.trim();
   }

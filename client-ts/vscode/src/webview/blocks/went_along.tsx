@@ -2,6 +2,7 @@
 import type { BlockOf } from "@breadboard-ls/sdk";
 import { useModel } from "../model/context";
 import { bytes } from "./tool_card";
+import { t } from "../messages";
 
 export function WentAlong({ block }: { readonly block: BlockOf<"user"> }) {
   const { nextContext } = useModel();
@@ -13,7 +14,7 @@ export function WentAlong({ block }: { readonly block: BlockOf<"user"> }) {
   return (
     <details class="went-along">
       <summary class="hint">
-        {chips.length === 1 ? "1 thing" : `${chips.length} things`} went along
+        {chips.length === 1 ? t("1 thing went along") : t("{0} things went along", chips.length)}
         {all > 0 && ` (${bytes(all)})`}
       </summary>
       <ul>

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useModel } from "../model/context";
 import { type Place, partsOf, type Which } from "../places";
+import { t } from "../messages";
 
 /** A sentence of the server, of an engine or of ours. */
 export function Words({ text }: { text: string }): ComponentChildren {
@@ -41,7 +42,7 @@ function PlaceLink({ place, text }: { place: Place; text: string }) {
     <button
       type="button"
       class="link place"
-      title={`Open ${text}`}
+      title={t("Open {0}", text)}
       onClick={(event) => {
         // A line that opens and closes what it stands on does not move.
         event.preventDefault();

@@ -1,6 +1,7 @@
 /** What the agent of a session offers to choose from, and what it has used. */
 import type { OpenSession, SessionInfo } from "../model/open_session";
 import { useModel } from "../model/context";
+import { t } from "../messages";
 
 type Option = NonNullable<SessionInfo["configOptions"]>[number];
 
@@ -18,15 +19,15 @@ export function AgentOptions({ session }: { session: OpenSession }) {
       {models != null && !has("model") && (
         // Agents that name their models in the older way are told of another one in their own settings.
         <Picker
-          label="Model"
-          hint="The agent chooses its model in its own settings"
+          label={t("Model")}
+          hint={t("The agent chooses its model in its own settings")}
           current={models.currentModelId ?? ""}
           choices={(models.availableModels ?? []).map(({ modelId, name }) => ({ value: modelId, name: name ?? "" }))}
         />
       )}
       {modes != null && !has("mode") && (
         <Picker
-          label="Mode"
+          label={t("Mode")}
           current={modes.currentModeId ?? ""}
           choices={(modes.availableModes ?? []).map(({ id, name }) => ({ value: id, name: name ?? "" }))}
           onChoose={(value) => void model.choices.setMode(value)}
@@ -95,7 +96,7 @@ function Picker({
     <select
       class="model"
       aria-label={label}
-      title={`${label}: ${chosen?.name || current || "not chosen"}${hint === undefined ? "" : `. ${hint}`}`}
+      title={`${label}: ${chosen?.name || current || t("not chosen")}${hint === undefined ? "" : `. ${hint}`}`}
       value={current}
       disabled={onChoose === undefined}
       onChange={(event) => {
@@ -122,11 +123,11 @@ export function Usage({ session }: { session: OpenSession }) {
   const { used, size, cost } = usage;
   const share = size > 0 ? ` (${Math.round((used / size) * 100)} %)` : "";
   const tokens = (count: (tokens: number) => string) =>
-    `Context: ${count(used)}${size > 0 ? ` of ${count(size)}` : ""} tokens`;
+    t("Context: {0}{1} tokens", count(used), size > 0 ? t(" of {0}", count(size)) : "");
   const price = (amount: (amount: number) => string) =>
     cost == null ? "" : `${amount(cost.amount)} ${cost.currency}`.trimEnd();
   return (
-    <p class="usage hint" title={`${tokens(String)}${cost == null ? "" : `; cost so far: ${price(rounded)}`}`}>
+    <p class="usage hint" title={`${tokens(String)}${cost == null ? "" : t("; cost so far: {0}", price(rounded))}`}>
       {`${tokens(short)}${share}${cost == null ? "" : ` · ${price(money)}`}`}
     </p>
   );

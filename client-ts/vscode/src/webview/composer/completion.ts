@@ -5,6 +5,7 @@
  */
 import type { EngineStatus, Requests } from "@breadboard-ls/sdk";
 import type { SessionInfo } from "../model/open_session";
+import { t } from "../messages";
 
 type Entry = Requests["bb/listFiles"]["result"]["entries"][number];
 
@@ -68,13 +69,13 @@ export function rootChoices(part: string, roots: readonly string[]): Choice[] {
 
 /** What is named without a path, each with what goes along then. */
 const WORDS: readonly (readonly [word: string, detail: string, icon: string])[] = [
-  ["problems", "errors and warnings of the editor", "warning"],
-  ["selection", "what is marked in the editor", "list-selection"],
-  ["file", "the file in front", "file-code"],
-  ["terminal", "the last command and what it printed", "terminal"],
-  ["diff", "the changes that are not committed", "diff"],
-  ["git", "branch and state of the repository", "git-branch"],
-  ["open", "the files that are open", "files"],
+  ["problems", t("errors and warnings of the editor"), "warning"],
+  ["selection", t("what is marked in the editor"), "list-selection"],
+  ["file", t("the file in front"), "file-code"],
+  ["terminal", t("the last command and what it printed"), "terminal"],
+  ["diff", t("the changes that are not committed"), "diff"],
+  ["git", t("branch and state of the repository"), "git-branch"],
+  ["open", t("the files that are open"), "files"],
 ];
 /** Symbols beside the files, so that neither hides the other. */
 const MOST_SYMBOLS = 8;
@@ -161,9 +162,9 @@ export interface EngineCommand {
 
 /** Those of the engine's table that need at most one word. */
 const BREADBOARD: readonly EngineCommand[] = [
-  { name: "checkpoints", detail: "list the checkpoints in the Run pane", command: "list_checkpoints" },
-  { name: "model", detail: "choose the model of the next run", command: "set_model", argument: "model" },
-  { name: "mode", detail: "choose the mode of the engine", command: "set_mode", argument: "mode" },
+  { name: "checkpoints", detail: t("list the checkpoints in the Run pane"), command: "list_checkpoints" },
+  { name: "model", detail: t("choose the model of the next run"), command: "set_model", argument: "model" },
+  { name: "mode", detail: t("choose the mode of the engine"), command: "set_mode", argument: "mode" },
 ];
 
 /** The commands that the engine offers. */
@@ -173,10 +174,10 @@ export function commandsOf(engine: EngineStatus | undefined): readonly EngineCom
 
 /** Commands of the server itself, which add to what goes along. They are text: what they mean is its to say. */
 const OURS: readonly (readonly [name: string, detail: string])[] = [
-  ["explain", "explain what is marked, or what you name"],
-  ["fix", "fix what is marked; the problems go along"],
-  ["test", "write tests for what is marked"],
-  ["refactor", "change how it is written, not what it does"],
+  ["explain", t("explain what is marked, or what you name")],
+  ["fix", t("fix what is marked; the problems go along")],
+  ["test", t("write tests for what is marked")],
+  ["refactor", t("change how it is written, not what it does")],
 ];
 
 export function ownChoices(part: string): Choice[] {

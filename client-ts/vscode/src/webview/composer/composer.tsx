@@ -27,6 +27,7 @@ import { ModelPicker } from "./model_picker";
 import { ContextChips } from "./context_chips";
 import { type Recall, recalled } from "./recall";
 import { TakesNoPrompts } from "./takes_no_prompts";
+import { t } from "../messages";
 
 /**
  * Largest file that is pasted or dropped: it travels whole in one message. Larger ones are picked, and go by
@@ -201,7 +202,7 @@ export function Composer() {
   const takeFiles = (files: FileList | undefined | null): void => {
     for (const file of files ?? []) {
       if (file.size > MOST_PASTED)
-        sentences.alert(`${file.name} is larger than 10 MiB; attach it with the paper clip.`);
+        sentences.alert(t("{0} is larger than 10 MiB; attach it with the paper clip.", file.name));
       else void toBase64(file).then((base64) => prompts.attach64(file.name, base64, file.type));
     }
   };
@@ -219,7 +220,7 @@ export function Composer() {
     // No form: the editor's pages have none that is submitted.
     <section
       class="composer"
-      aria-label="Composer"
+      aria-label={t("Composer")}
       onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => {
         event.preventDefault();
@@ -228,13 +229,13 @@ export function Composer() {
     >
       {noPrompts !== undefined && <TakesNoPrompts why={noPrompts} />}
       {draft.attachments.length > 0 && (
-        <ul class="attachments" aria-label="Attachments">
+        <ul class="attachments" aria-label={t("Attachments")}>
           {draft.attachments.map((attachment) => (
             <li key={attachment.attachmentId}>
               <Icon name="attach" /> {attachment.name} <span class="hint">{bytes(attachment.bytes)}</span>
               <IconButton
                 icon="close"
-                label={`Remove ${attachment.name}`}
+                label={t("Remove {0}", attachment.name)}
                 onClick={() => prompts.setDraft({ attachments: draft.attachments.filter((one) => one !== attachment) })}
               />
             </li>
@@ -243,7 +244,7 @@ export function Composer() {
       )}
       <ContextChips />
       {choices.length > 0 && (
-        <ul class="choices" id={listId} role="listbox" aria-label="Completions">
+        <ul class="choices" id={listId} role="listbox" aria-label={t("Completions")}>
           {choices.map((choice, at) => (
             <li
               key={choice.insert}
@@ -270,10 +271,10 @@ export function Composer() {
         readOnly={noPrompts === "other_engine"}
         placeholder={
           noPrompts === "other_engine"
-            ? "This session takes no prompts"
-            : running ? "Write the next prompt; it waits its turn" : "Ask, or say what to change (@ names a file)"
+            ? t("This session takes no prompts")
+            : running ? t("Write the next prompt; it waits its turn") : t("Ask, or say what to change (@ names a file)")
         }
-        aria-label="Prompt"
+        aria-label={t("Prompt")}
         aria-haspopup="listbox"
         aria-controls={choices.length > 0 ? listId : undefined}
         aria-activedescendant={choices.length > 0 ? `${listId}-${chosen}` : undefined}
@@ -295,14 +296,14 @@ export function Composer() {
         }}
       />
       <div class="composer-bar">
-        <IconButton icon="attach" label="Attach files" disabled={!can} onClick={() => void prompts.pickAttachments()} />
+        <IconButton icon="attach" label={t("Attach files")} disabled={!can} onClick={() => void prompts.pickAttachments()} />
         <div class="pickers">
           {session !== undefined && ofAgent && <AgentOptions session={session} />}
           {!ofAgent && !willBe && noPrompts !== "other_engine" && <ModelPicker />}
         </div>
         {running && (
-          <button type="button" class="secondary stop" onClick={() => void prompts.stop()} title="Stop (Escape)">
-            <Icon name="debug-stop" /> Stop
+          <button type="button" class="secondary stop" onClick={() => void prompts.stop()} title={t("Stop (Escape)")}>
+            <Icon name="debug-stop" />{" "}{t("Stop")}
           </button>
         )}
         <button
@@ -310,9 +311,9 @@ export function Composer() {
           class="primary"
           disabled={!can || draft.text.trim() === ""}
           onClick={send}
-          title={sendWithModifier ? "Send (Ctrl+Enter)" : "Send (Enter)"}
+          title={sendWithModifier ? t("Send (Ctrl+Enter)") : t("Send (Enter)")}
         >
-          <Icon name="send" /> {running ? "Queue" : "Send"}
+          <Icon name="send" /> {running ? t("Queue") : t("Send")}
         </button>
       </div>
       {session !== undefined && <Usage session={session} />}

@@ -7,6 +7,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, IconButton } from "../blocks/icon";
 import { bytes } from "../blocks/tool_card";
 import { useModel } from "../model/context";
+import { t } from "../messages";
 
 const ICONS: Readonly<Record<string, string>> = {
   active_editor: "file-code",
@@ -23,22 +24,22 @@ const ICONS: Readonly<Record<string, string>> = {
 };
 
 const WORDS: Readonly<Record<string, string>> = {
-  active_editor: "File",
-  diagnostics: "Problems",
-  diff: "Changes",
-  folder: "Folder",
-  git: "Branch",
-  open_editors: "Open",
-  resource: "Resource",
-  selection: "Selection",
-  scope: "Around the cursor",
-  symbol: "Definition",
-  terminal: "Terminal",
-  test: "Test",
-  source: "Tested",
-  import: "Uses",
-  dependent: "Used by",
-  file: "File",
+  active_editor: t("File"),
+  diagnostics: t("Problems"),
+  diff: t("Changes"),
+  folder: t("Folder"),
+  git: t("Branch"),
+  open_editors: t("Open"),
+  resource: t("Resource"),
+  selection: t("Selection"),
+  scope: t("Around the cursor"),
+  symbol: t("Definition"),
+  terminal: t("Terminal"),
+  test: t("Test"),
+  source: t("Tested"),
+  import: t("Uses"),
+  dependent: t("Used by"),
+  file: t("File"),
 };
 
 export function ContextChips() {
@@ -77,14 +78,14 @@ export function ContextChips() {
   return (
     <div class={`context-line${open ? " open" : ""}`}>
       {(chips.length > 0 || taken.size > 0) && (
-        <ul class="context-chips" ref={list} aria-label="Goes with the prompt">
+        <ul class="context-chips" ref={list} aria-label={t("Goes with the prompt")}>
           {chips.map(({ id, kind, label, bytes: size }, at) => (
             <li key={id} title={[WORDS[kind] ?? kind, label, ...(size > 0 ? [bytes(size)] : [])].join(", ")}>
               <Icon name={ICONS[kind] ?? "file"} /> <span class="chip-label">{label}</span>{" "}
               {size > 0 && <span class="hint size">{bytes(size)}</span>}
               <IconButton
                 icon="close"
-                label={`Leave out: ${WORDS[kind] ?? kind} ${label}`}
+                label={t("Leave out: {0} {1}", WORDS[kind] ?? kind, label)}
                 onClick={() => takeAway(id, at)}
               />
             </li>
@@ -92,7 +93,7 @@ export function ContextChips() {
           {taken.size > 0 && (
             <li class="chips-back">
               <button type="button" class="link" onClick={() => nextContext.bringBack()}>
-                {taken.size === 1 ? "Bring back what was left out" : `Bring back the ${taken.size} left out`}
+                {taken.size === 1 ? t("Bring back what was left out") : t("Bring back the {0} left out", taken.size)}
               </button>
             </li>
           )}
@@ -100,11 +101,11 @@ export function ContextChips() {
       )}
       {(open || more !== undefined) && (
         <button type="button" class="link chips-more" aria-expanded={open} onClick={() => setOpen(!open)}>
-          {open ? "Show less" : more}
+          {open ? t("Show less") : more}
         </button>
       )}
       {notes.length > 0 && (
-        <ul class="chip-notes hint" aria-label="Left out">
+        <ul class="chip-notes hint" aria-label={t("Left out")}>
           {(open ? notes : notes.slice(0, 1)).map((note) => (
             <li key={note} title={note}>
               {note}
@@ -126,7 +127,7 @@ function beyondTheLine(line: HTMLElement): number {
 }
 
 function moreWords(chips: number, notes: number): string | undefined {
-  const left = notes === 1 ? "1 note" : `${notes} notes`;
-  if (chips > 0) return notes > 0 ? `+${chips} more, ${left}` : `+${chips} more`;
+  const left = notes === 1 ? t("1 note") : t("{0} notes", notes);
+  if (chips > 0) return notes > 0 ? t("+{0} more, {1}", chips, left) : t("+{0} more", chips);
   return notes > 0 ? `+${left}` : undefined;
 }

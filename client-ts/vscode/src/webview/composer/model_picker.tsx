@@ -1,5 +1,6 @@
 /** Which model answers. Asked for when somebody looks, since it may ask a provider. */
 import { useModel } from "../model/context";
+import { t } from "../messages";
 
 export function ModelPicker() {
   const model = useModel();
@@ -12,8 +13,8 @@ export function ModelPicker() {
   return (
     <select
       class="model"
-      aria-label="Model"
-      title={current === "" ? "No model is chosen" : `Model: ${current}`}
+      aria-label={t("Model")}
+      title={current === "" ? t("No model is chosen") : t("Model: {0}", current)}
       value={chosen?.id ?? ""}
       onFocus={() => {
         if (listed === undefined) void model.choices.readModels();
@@ -27,13 +28,13 @@ export function ModelPicker() {
         else if (value !== "") void model.choices.setModel(value);
       }}
     >
-      {chosen === undefined && <option value="">{current === "" ? "No model" : current}</option>}
+      {chosen === undefined && <option value="">{current === "" ? t("No model") : current}</option>}
       {known.map(({ id, name, provider }) => (
         <option key={`${provider}/${id}`} value={id}>
           {name}
         </option>
       ))}
-      <option value=":who">Another model or agent…</option>
+      <option value=":who">{t("Another model or agent…")}</option>
     </select>
   );
 }

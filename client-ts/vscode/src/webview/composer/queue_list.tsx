@@ -4,21 +4,22 @@ import { useState } from "preact/hooks";
 import { Icon, IconButton } from "../blocks/icon";
 import { useModel } from "../model/context";
 import type { OpenSession } from "../model/open_session";
+import { t } from "../messages";
 
 export function QueueList({ session }: { session: OpenSession }) {
   const model = useModel();
   const { items, paused } = session.queue.value;
   if (items.length === 0) return null;
   return (
-    <section class="queue" aria-label="Waiting prompts">
+    <section class="queue" aria-label={t("Waiting prompts")}>
       <header>
-        <Icon name="list-ordered" /> {items.length === 1 ? "One prompt waits" : `${items.length} prompts wait`}
+        <Icon name="list-ordered" /> {items.length === 1 ? t("One prompt waits") : t("{0} prompts wait", items.length)}
         {paused && (
           <>
             {" "}
-            · paused{" "}
+            {t("· paused")}{" "}
             <button type="button" class="link" onClick={() => void model.prompts.queue("resume")}>
-              Resume
+              {t("Resume")}
             </button>
           </>
         )}
@@ -61,7 +62,7 @@ function QueueRow({
       <li>
         <textarea
           rows={2}
-          aria-label="Text of the waiting prompt"
+          aria-label={t("Text of the waiting prompt")}
           value={text}
           onInput={(event) => setText(event.currentTarget.value)}
           onKeyDown={(event) => {
@@ -75,8 +76,8 @@ function QueueRow({
             }
           }}
         />
-        <IconButton icon="check" label="Save" onClick={save} />
-        <IconButton icon="close" label="Leave it as it is" onClick={() => setText(undefined)} />
+        <IconButton icon="check" label={t("Save")} onClick={save} />
+        <IconButton icon="close" label={t("Leave it as it is")} onClick={() => setText(undefined)} />
       </li>
     );
   }
@@ -85,10 +86,10 @@ function QueueRow({
       <span class="text" title={item.text}>
         {item.text}
       </span>
-      <IconButton icon="edit" label="Edit the waiting prompt" onClick={() => setText(item.text)} />
+      <IconButton icon="edit" label={t("Edit the waiting prompt")} onClick={() => setText(item.text)} />
       <IconButton
         icon="arrow-up"
-        label="Move it up"
+        label={t("Move it up")}
         disabled={before === undefined}
         onClick={() =>
           void model.prompts.queue("move", { messageId, ...(before === undefined ? {} : { before: before.messageId }) })
@@ -96,13 +97,13 @@ function QueueRow({
       />
       <IconButton
         icon="arrow-down"
-        label="Move it down"
+        label={t("Move it down")}
         disabled={last}
         onClick={() =>
           void model.prompts.queue("move", { messageId, ...(afterNext === undefined ? {} : { before: afterNext.messageId }) })
         }
       />
-      <IconButton icon="trash" label="Remove it" onClick={() => void model.prompts.queue("remove", { messageId })} />
+      <IconButton icon="trash" label={t("Remove it")} onClick={() => void model.prompts.queue("remove", { messageId })} />
     </li>
   );
 }

@@ -2,15 +2,16 @@
 import { Icon } from "../blocks/icon";
 import { useModel } from "../model/context";
 import type { NoPrompts } from "../model/standing";
+import { t } from "../messages";
 
 const WHY: Readonly<Record<NoPrompts, { readonly icon: string; readonly words: string }>> = {
   other_engine: {
     icon: "circle-slash",
-    words: "This session belongs to another engine than the one in use. It can be read; it takes no prompts.",
+    words: t("This session belongs to another engine than the one in use. It can be read; it takes no prompts."),
   },
   other_window: {
     icon: "multiple-windows",
-    words: "Another window works on this session. It can be followed and stopped here; prompts wait until its turn is over.",
+    words: t("Another window works on this session. It can be followed and stopped here; prompts wait until its turn is over."),
   },
 };
 
@@ -23,10 +24,10 @@ export function TakesNoPrompts({ why }: { why: NoPrompts }) {
       {why === "other_engine" && (
         <div class="buttons">
           <button type="button" class="primary" onClick={() => model.newSession()}>
-            New session
+            {t("New session")}
           </button>
           <button type="button" class="link" onClick={() => model.askWho()}>
-            Choose the engine
+            {t("Choose the engine")}
           </button>
         </div>
       )}

@@ -15,6 +15,7 @@ import {
   type SpecImage,
   submissionFault,
 } from "../../shared/create_spec_messages";
+import { t } from "../messages";
 
 /** What the form leaves for the page that comes after it in the same panel. */
 export interface FormState {
@@ -46,7 +47,7 @@ export interface Replacing {
   readonly warning?: string;
 }
 
-const CAPPED = "Some images were not added: the 5-image limit was reached.";
+const CAPPED = t("Some images were not added: the 5-image limit was reached.");
 
 export class SpecForm {
   readonly description = signal("");
@@ -201,7 +202,7 @@ export class SpecForm {
     const gone = this.images.value.find((image) => image.id === id);
     if (gone === undefined || this.submitting.value) return;
     this.images.value = this.images.value.filter((image) => image !== gone);
-    this.spoken.value = `${gone.name} was removed.`;
+    this.spoken.value = t("{0} was removed.", gone.name);
     this.remember();
   }
 
@@ -250,7 +251,7 @@ export class SpecForm {
     this.submitting.value = false;
     this.opened.value = this.description.value;
     this.images.value = [];
-    this.spoken.value = "The spec was submitted.";
+    this.spoken.value = t("The spec was submitted.");
   }
 
   private refused(message: string): void {
@@ -280,10 +281,10 @@ export class SpecForm {
   private fill(content: string, warning: string | undefined): void {
     if (this.submitting.value || this.submitted) return;
     this.edit(content);
-    const empty = content === "" ? "The selected file is empty." : undefined;
+    const empty = content === "" ? t("The selected file is empty.") : undefined;
     const text = warning ?? empty;
     this.notice.value = text === undefined ? undefined : { tone: "warning", text };
-    if (text === undefined) this.spoken.value = "The file was imported.";
+    if (text === undefined) this.spoken.value = t("The file was imported.");
     this.focusField.value += 1;
   }
 
@@ -300,9 +301,9 @@ export class SpecForm {
     const left = MOST_IMAGES - all.length;
     if (payload.capped === true || left < 0) this.notice.value = { tone: "info", text: CAPPED };
     else if (fresh.length < payload.images.length)
-      this.notice.value = { tone: "info", text: "An image that is attached already was not added again." };
+      this.notice.value = { tone: "info", text: t("An image that is attached already was not added again.") };
     if (fresh.length > 0)
-      this.spoken.value = `${this.images.value.length} of ${MOST_IMAGES} images are attached.`;
+      this.spoken.value = t("{0} of {1} images are attached.", this.images.value.length, MOST_IMAGES);
     this.remember();
   }
 

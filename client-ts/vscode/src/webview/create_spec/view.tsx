@@ -8,6 +8,7 @@ import { MOST_IMAGES, type SpecImage } from "../../shared/create_spec_messages";
 import { PlainWords } from "../blocks/words";
 import { Icon } from "../blocks/icon";
 import type { SpecForm } from "./form";
+import { t } from "../messages";
 
 export function CreateSpec({ form }: { form: SpecForm }) {
   const ready = form.ready.value;
@@ -27,16 +28,16 @@ export function CreateSpec({ form }: { form: SpecForm }) {
   };
   return (
     <main class="spec" aria-labelledby="spec-title" onKeyDown={onKeyDown}>
-      <h1 id="spec-title">Create New Spec</h1>
+      <h1 id="spec-title">{t("Create New Spec")}</h1>
       <div role="form" aria-labelledby="spec-title" aria-busy={busy || !ready}>
-        <div class="toolbar" role="toolbar" aria-label="Content of the spec">
+        <div class="toolbar" role="toolbar" aria-label={t("Content of the spec")}>
           <button
             type="button"
             class="secondary import"
             disabled={!free || form.importing.value}
             onClick={() => form.wantImport()}
           >
-            <Icon name={form.importing.value ? "loading" : "markdown"} spin={form.importing.value} /> Import Markdown
+            <Icon name={form.importing.value ? "loading" : "markdown"} spin={form.importing.value} />{" "}{t("Import Markdown")}
           </button>
           <button
             type="button"
@@ -45,7 +46,7 @@ export function CreateSpec({ form }: { form: SpecForm }) {
             onClick={() => form.wantImages()}
           >
             <Icon name={form.attaching.value ? "loading" : "file-media"} spin={form.attaching.value} />{" "}
-            {form.full.value ? `Maximum ${MOST_IMAGES} images reached` : "Attach images"}
+            {form.full.value ? t("Maximum {0} images reached", MOST_IMAGES) : t("Attach images")}
           </button>
         </div>
         <Replace form={form} />
@@ -54,7 +55,7 @@ export function CreateSpec({ form }: { form: SpecForm }) {
         <Images form={form} disabled={!free} />
         <div class="buttons">
           <button type="button" class="primary submit" disabled={!free} onClick={() => form.submit()}>
-            {busy && <Icon name="loading" spin />} {busy ? "Submitting…" : "Submit"}
+            {busy && <Icon name="loading" spin />} {busy ? t("Submitting…") : t("Submit")}
           </button>
           <button
             type="button"
@@ -62,7 +63,7 @@ export function CreateSpec({ form }: { form: SpecForm }) {
             disabled={busy || form.closing.value}
             onClick={() => form.cancel()}
           >
-            Cancel
+            {t("Cancel")}
           </button>
           <span class="status">{standing(form)}</span>
         </div>
@@ -76,9 +77,9 @@ export function CreateSpec({ form }: { form: SpecForm }) {
 
 /** How far the draft is, in words that promise no more than is known. */
 function standing(form: SpecForm): string {
-  if (!form.ready.value) return "Waiting for the server…";
-  if (form.description.value !== form.persisted.value) return "Unsaved changes";
-  return form.dirty.value ? "Kept as a draft" : "";
+  if (!form.ready.value) return t("Waiting for the server…");
+  if (form.description.value !== form.persisted.value) return t("Unsaved changes");
+  return form.dirty.value ? t("Kept as a draft") : "";
 }
 
 function Description({ form, disabled }: { form: SpecForm; disabled: boolean }) {
@@ -91,7 +92,7 @@ function Description({ form, disabled }: { form: SpecForm; disabled: boolean }) 
   return (
     <div class="field">
       <label for="spec-description">
-        Description <span aria-hidden="true">*</span>
+        {t("Description")}{" "}<span aria-hidden="true">*</span>
       </label>
       <textarea
         id="spec-description"
@@ -102,7 +103,7 @@ function Description({ form, disabled }: { form: SpecForm; disabled: boolean }) 
         aria-required="true"
         aria-invalid={error !== undefined}
         aria-describedby={error === undefined ? undefined : "spec-description-error"}
-        placeholder="What is to be built, for whom, and how you will know that it is done."
+        placeholder={t("What is to be built, for whom, and how you will know that it is done.")}
         onInput={(event) => form.edit(event.currentTarget.value)}
       />
       <div aria-live="assertive">
@@ -125,14 +126,14 @@ function Replace({ form }: { form: SpecForm }) {
   }, [asking]);
   if (!asking) return null;
   return (
-    <div class="confirm" role="alertdialog" aria-label="Replace the description" aria-describedby="spec-replace">
-      <p id="spec-replace">This will replace the existing content. Continue?</p>
+    <div class="confirm" role="alertdialog" aria-label={t("Replace the description")} aria-describedby="spec-replace">
+      <p id="spec-replace">{t("This will replace the existing content. Continue?")}</p>
       <div class="buttons">
         <button type="button" class="primary" onClick={() => form.replace()}>
-          Replace
+          {t("Replace")}
         </button>
         <button type="button" class="secondary" ref={cancel} onClick={() => form.keepText()}>
-          Cancel
+          {t("Cancel")}
         </button>
       </div>
     </div>
@@ -146,7 +147,7 @@ function NoticeBanner({ form }: { form: SpecForm }) {
     <div class={`notice ${notice.tone}`}>
       <Icon name={notice.tone} /> <span><PlainWords text={notice.text} /></span>{" "}
       <button type="button" class="link" onClick={() => form.dismiss()}>
-        Dismiss
+        {t("Dismiss")}
       </button>
     </div>
   );
@@ -179,7 +180,7 @@ function Images({ form, disabled }: { form: SpecForm; disabled: boolean }) {
   };
   if (images.length === 0) return null;
   return (
-    <ul class="images" ref={list} aria-label="Image attachments">
+    <ul class="images" ref={list} aria-label={t("Image attachments")}>
       {images.map((image) => (
         <li key={image.id}>
           <img src={image.dataUrl} alt={image.name} />
@@ -189,8 +190,8 @@ function Images({ form, disabled }: { form: SpecForm; disabled: boolean }) {
           <button
             type="button"
             class="icon"
-            title={`Remove ${image.name}`}
-            aria-label={`Remove ${image.name}`}
+            title={t("Remove {0}", image.name)}
+            aria-label={t("Remove {0}", image.name)}
             disabled={disabled}
             onClick={() => remove(image)}
           >

@@ -5,6 +5,8 @@
  * sends nothing.
  */
 
+import { t } from "../messages";
+
 export interface Choice {
   readonly value: string | number | boolean;
   readonly label: string;
@@ -76,11 +78,11 @@ export function answerOf(fields: readonly Field[], filled: Filled): FormAnswer {
       continue;
     }
     if (kind.type === "other") {
-      if (field.required) faults.set(field.name, "This cannot be filled in here.");
+      if (field.required) faults.set(field.name, t("This cannot be filled in here."));
       continue;
     }
     if (given === "") {
-      if (field.required) faults.set(field.name, "Fill this in.");
+      if (field.required) faults.set(field.name, t("Fill this in."));
       continue;
     }
     const fault = faultOf(field, given);
@@ -95,15 +97,15 @@ export function answerOf(fields: readonly Field[], filled: Filled): FormAnswer {
 function faultOf({ kind, shortest, longest }: Field, given: string): string | undefined {
   if (kind.type === "number") {
     const number = Number(given);
-    if (given.trim() === "" || !Number.isFinite(number)) return "This must be a number.";
-    if (kind.integer && !Number.isSafeInteger(number)) return "This must be a whole number.";
-    if (kind.least !== undefined && number < kind.least) return `This must be at least ${kind.least}.`;
-    if (kind.most !== undefined && number > kind.most) return `This must be at most ${kind.most}.`;
+    if (given.trim() === "" || !Number.isFinite(number)) return t("This must be a number.");
+    if (kind.integer && !Number.isSafeInteger(number)) return t("This must be a whole number.");
+    if (kind.least !== undefined && number < kind.least) return t("This must be at least {0}.", kind.least);
+    if (kind.most !== undefined && number > kind.most) return t("This must be at most {0}.", kind.most);
   }
   if (kind.type === "text") {
     const length = [...given].length;
-    if (shortest !== undefined && length < shortest) return `This must have at least ${shortest} characters.`;
-    if (longest !== undefined && length > longest) return `This must have at most ${longest} characters.`;
+    if (shortest !== undefined && length < shortest) return t("This must have at least {0} characters.", shortest);
+    if (longest !== undefined && length > longest) return t("This must have at most {0} characters.", longest);
   }
   return undefined;
 }

@@ -15,6 +15,7 @@ import { signal } from "@preact/signals";
 import type { EditorMethod } from "../../shared/page_methods";
 import type { OpenTabs } from "./open_tabs";
 import type { Sentences } from "./sentences";
+import { t } from "../messages";
 
 /** What goes with an answer. */
 export interface AnswerDetails {
@@ -85,13 +86,13 @@ export class Asks {
   /** An ask with nothing of its subject cut; throws where it cannot be had, or is not the one that was shown. */
   async whole(shown: Permission): Promise<Subject> {
     const sessionId = this.tabs.activeId.value;
-    if (sessionId === undefined) throw new Error("No session is open; open the one that asks.");
+    if (sessionId === undefined) throw new Error(t("No session is open; open the one that asks."));
     const { requestId, digest } = shown;
     const { permission } = await this.client.request("bb/permission/get", { sessionId, requestId });
     if (permission.requestId !== requestId || permission.digest !== digest)
-      throw new Error("What is asked is not what was shown; reload the page, or deny.");
+      throw new Error(t("What is asked is not what was shown; reload the page, or deny."));
     if (isCut(permission.subject))
-      throw new Error("The server does not have all of it; deny, and have the agent ask again.");
+      throw new Error(t("The server does not have all of it; deny, and have the agent ask again."));
     return permission.subject;
   }
 
@@ -115,7 +116,7 @@ export class Asks {
       });
       if (answer.outcome === "already_resolved")
         throw new Error(
-          `This was answered before${answer.resolvedBy ? ` (by: ${answer.resolvedBy})` : ""}: ` +
+          t("This was answered before{0}: ", answer.resolvedBy ? t(" (by: {0})", answer.resolvedBy) : "") +
             `${answer.resolution ?? "settled"}.`,
         );
     });
@@ -124,9 +125,9 @@ export class Asks {
   /** The changes of the edit that was shown; throws where it cannot be decided change by change. */
   async patchOf({ patchId, digest }: Permission): Promise<Patch> {
     const sessionId = this.tabs.activeId.value;
-    if (sessionId === undefined || patchId == null) throw new Error("No session is open; open the one that asks.");
+    if (sessionId === undefined || patchId == null) throw new Error(t("No session is open; open the one that asks."));
     const { patch } = await this.client.request("bb/patch/get", { sessionId, patchId });
-    if (patch.digest !== digest) throw new Error("What is asked is not what was shown; reload the page, or deny.");
+    if (patch.digest !== digest) throw new Error(t("What is asked is not what was shown; reload the page, or deny."));
     // What was chosen in the editor, or before the page was made anew.
     const { choices } = (await this.editor("editor.hunkChoices", { sessionId, patchId })) as {
       choices?: readonly { id: string; choice: HunkChoice }[];
@@ -170,8 +171,8 @@ export class Asks {
     await this.sentences.attempt(async () => {
       const { files } = await this.client.request("bb/patch/revert", { patchId, sessionId });
       const told = files.flatMap(({ filePath, outcome, message }) => {
-        if (outcome === "reverted" && message == null) return [`${filePath}: what this edit changed was taken back.`];
-        return message == null ? [] : [`${filePath} was left as it is: ${message}`];
+        if (outcome === "reverted" && message == null) return [t("{0}: what this edit changed was taken back.", filePath)];
+        return message == null ? [] : [t("{0} was left as it is: {1}", filePath, message)];
       });
       this.sentences.say(told.join(" "));
     });
@@ -188,7 +189,7 @@ export class Asks {
   async revokeRule(ruleId: string, pattern: string): Promise<void> {
     await this.sentences.attempt(async () => {
       await this.client.request("bb/permission/revoke", { ruleId });
-      this.sentences.say(`The rule ${pattern} was taken back.`);
+      this.sentences.say(t("The rule {0} was taken back.", pattern));
     });
     // Also after a refusal: another window may have been faster.
     await this.readRules();

@@ -7,6 +7,7 @@ import type { BreadboardClient, ModelsListResult } from "@breadboard-ls/sdk";
 import { signal } from "@preact/signals";
 import type { OpenTabs } from "./open_tabs";
 import type { Sentences } from "./sentences";
+import { t } from "../messages";
 
 export class EngineChoices {
   readonly models = signal<ModelsListResult | undefined>(undefined);
@@ -74,7 +75,7 @@ export class EngineChoices {
     this.restarting.value = true;
     await this.sentences.attempt(async () => {
       await this.client.request("bb/agent/restart", agent === undefined ? {} : { agent });
-      this.sentences.say("The agent is started again.");
+      this.sentences.say(t("The agent is started again."));
     });
     this.restarting.value = false;
     await Promise.all(

@@ -22,6 +22,7 @@ import { MOST_OPEN, newer, type PaneName, readSaved, type SavedState, type Saved
 import { Sentences } from "./sentences";
 import { SetupModel } from "./setup";
 import { type NoPrompts, Standing, type State } from "./standing";
+import { t } from "../messages";
 
 /** What the model needs of a browser. */
 export interface ModelPorts {
@@ -344,9 +345,9 @@ export class Model {
     const was = mine(before)?.status;
     const is = mine(state)?.status;
     if (was !== is) {
-      if (is === "waiting") sentences.say("The agent waits for your answer.");
-      else if (was === "running" && is === "idle") sentences.say("The turn has ended.");
-      else if (is === "running") sentences.say("The agent is working.");
+      if (is === "waiting") sentences.say(t("The agent waits for your answer."));
+      else if (was === "running" && is === "idle") sentences.say(t("The turn has ended."));
+      else if (is === "running") sentences.say(t("The agent is working."));
     }
     const active = tabs.active.value;
     if (was !== is && active?.attached.value) {
@@ -360,13 +361,13 @@ export class Model {
 
   private heardConnection(told: Connection): void {
     if (told.sessionId == null) this.standing.connection.value = told;
-    if (told.gapDetected === true) this.sentences.say("Events are missing from this session.");
-    else if (told.status === "connecting") this.sentences.say("Reconnecting to the engine.");
+    if (told.gapDetected === true) this.sentences.say(t("Events are missing from this session."));
+    else if (told.status === "connecting") this.sentences.say(t("Reconnecting to the engine."));
     else if (told.status === "error")
       this.sentences.say(
         this.standing.summary(told.sessionId ?? undefined)?.agent == null
-          ? "The engine does not answer."
-          : "An agent ended.",
+          ? t("The engine does not answer.")
+          : t("An agent ended."),
       );
   }
 

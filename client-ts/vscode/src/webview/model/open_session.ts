@@ -15,6 +15,7 @@ import {
   Session,
 } from "@breadboard-ls/sdk";
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
+import { t } from "../messages";
 
 export type Connection = ServerNotifications["bb/connection"];
 /** What the agent of a session is and offers; empty where no agent holds it. */
@@ -134,8 +135,8 @@ export class OpenSession {
     const { resume } = await this.client.request("bb/rebuild", { sessionId: this.sessionId });
     this.gap.value =
       resume.verdict === "lost"
-        ? { resume, outcome: `Still missing: ${sayResume(resume)}` }
-        : { resume, outcome: `Rebuilt: ${sayResume(resume)}` };
+        ? { resume, outcome: t("Still missing: {0}", sayResume(resume)) }
+        : { resume, outcome: t("Rebuilt: {0}", sayResume(resume)) };
   }
 
   dispose(): void {
@@ -183,17 +184,17 @@ export function sayResume(resume: Resume): string {
     resume.from == null
       ? ""
       : resume.to == null || resume.to === resume.from
-        ? ` (event ${resume.from})`
-        : ` (events ${resume.from} to ${resume.to})`;
+        ? t(" (event {0})", resume.from)
+        : t(" (events {0} to {1})", resume.from, resume.to);
   const reason = resume.reason ? ` ${resume.reason}` : "";
   switch (resume.verdict) {
     case "complete":
-      return "nothing is missing.";
+      return t("nothing is missing.");
     case "replayed":
-      return `${resume.events ?? "All"} missed events were read again.${reason}`;
+      return resume.events == null ? t("All missed events were read again.{0}", reason) : t("{0} missed events were read again.{1}", resume.events, reason);
     case "resynced":
-      return `nothing is missing any more; all of it was read again${range}.${reason}`;
+      return t("nothing is missing any more; all of it was read again{0}.{1}", range, reason);
     case "lost":
-      return `events are lost${range}.${reason}`;
+      return t("events are lost{0}.{1}", range, reason);
   }
 }

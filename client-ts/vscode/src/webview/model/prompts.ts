@@ -12,9 +12,10 @@ import type { OpenTab } from "./open_tab";
 import type { OpenTabs } from "./open_tabs";
 import { type Attachment, type Draft, EMPTY_DRAFT } from "./saved_state";
 import { type Sentences, sentenceOf } from "./sentences";
+import { t } from "../messages";
 
 /** What an engine is asked that stopped in the middle. */
-const CONTINUE = "Continue where you stopped.";
+const CONTINUE = t("Continue where you stopped.");
 
 /** Prompts that are remembered as sent here; only the last one of a session matters. */
 const MOST_SENT = 64;
@@ -210,7 +211,7 @@ export class Prompts {
       throw error;
     });
     if (disposition === "queued") {
-      sentences.say("The prompt waits in the queue.");
+      sentences.say(t("The prompt waits in the queue."));
       await tab.session.value?.readQueue();
     }
     return at.sessionId;
@@ -230,7 +231,7 @@ export class Prompts {
     if (at === undefined) return;
     await sentences.attempt(async () => {
       await tabs.link.stop(at);
-      sentences.say("The turn is told to stop.");
+      sentences.say(t("The turn is told to stop."));
       await tab?.session.value?.readQueue();
     });
   }
@@ -262,7 +263,7 @@ export class Prompts {
         leftOut: number;
       };
       this.attached(sessionId, attachments);
-      if (leftOut > 0) throw new Error(`${leftOut} files were left out: at most 20 are attached at once.`);
+      if (leftOut > 0) throw new Error(t("{0} files were left out: at most 20 are attached at once.", leftOut));
     });
   }
 

@@ -12,6 +12,7 @@ import type { OpenTabs } from "./open_tabs";
 import type { Event } from "./raw_events";
 import type { Sentences } from "./sentences";
 import { wholeText } from "./whole_text";
+import { t } from "../messages";
 
 type Resource = NonNullable<Requests["bb/mcp/list"]["result"]["servers"][number]["resources"]>[number];
 
@@ -83,7 +84,7 @@ export class Reading {
     return this.sentences.attempt(async () => {
       const { active } = this.tabs;
       const open = active.value;
-      if (open === undefined) throw new Error("No session is open.");
+      if (open === undefined) throw new Error(t("No session is open."));
       await this.loadAll();
       await this.link().editor("editor.openText", {
         title,
@@ -143,7 +144,7 @@ export class Reading {
         await this.tabs.active.value?.rebuild();
       } catch (error) {
         if (!(error instanceof BreadboardError) || error.code !== "unsupported") throw error;
-        throw new Error(`It cannot be rebuilt: ${error.message}`);
+        throw new Error(t("It cannot be rebuilt: {0}", error.message));
       }
     });
   }

@@ -7,6 +7,7 @@ import { signal } from "@preact/signals";
 import type { SetupChosen, SetupFound, SetupLook, SetupWish } from "../../shared/setup";
 import type { HostLink } from "../host_link";
 import { type Sentences, sentenceOf } from "./sentences";
+import { t } from "../messages";
 
 /** What is tried, by the row that it stands in. */
 export interface Trial {
@@ -48,11 +49,11 @@ export class SetupModel {
   async check(row: string, wish: SetupWish, anew = false): Promise<void> {
     const mine = (this.tries += 1);
     this.trial.value = { row, wish };
-    this.sentences.say("Trying it.");
+    this.sentences.say(t("Trying it."));
     const found = await this.ask(wish, anew).catch((error: unknown) => ({ ok: false, problem: sentenceOf(error) }));
     if (this.tries !== mine) return;
     this.trial.value = "cancelled" in found && found.cancelled === true ? undefined : { row, wish, found };
-    this.sentences.say(found.ok ? "It works." : "");
+    this.sentences.say(found.ok ? t("It works.") : "");
   }
 
   async choose(wish: SetupWish): Promise<void> {
@@ -64,8 +65,8 @@ export class SetupModel {
       this.open.value = false;
       if (counts === "now") await this.chosen();
       if (counts === "later")
-        throw new Error("It is chosen, and counts once the server was restarted; a turn runs, so that waits for you.");
-      this.sentences.say("It is chosen.");
+        throw new Error(t("It is chosen, and counts once the server was restarted; a turn runs, so that waits for you."));
+      this.sentences.say(t("It is chosen."));
     });
     this.choosing.value = false;
   }

@@ -6,6 +6,7 @@
 import type { BreadboardClient, Requests } from "@breadboard-ls/sdk";
 import type { OpenTabs } from "./open_tabs";
 import type { Sentences } from "./sentences";
+import { t } from "../messages";
 
 export type TurnChanges = Requests["bb/turn/changes"]["result"];
 export type TurnFile = TurnChanges["files"][number];
@@ -44,9 +45,9 @@ export class TurnDesk {
     const done = await this.asked((sessionId) => this.client.request("bb/turn/revert", { sessionId, turn, ...of(which) }));
     if (done === undefined) return undefined;
     const back = done.files.filter(({ outcome }) => outcome === "reverted").length;
-    if (back > 0) this.sentences.say(`${counted(back, "file")} taken back.`);
+    if (back > 0) this.sentences.say(back === 1 ? t("1 file taken back.") : t("{0} files taken back.", back));
     for (const file of done.files)
-      if (file.outcome === "conflict") this.sentences.alert(`${nameOf(file)} was left as it is: ${file.message ?? "it changed since."}`);
+      if (file.outcome === "conflict") this.sentences.alert(t("{0} was left as it is: {1}", nameOf(file), file.message ?? t("it changed since.")));
     return done;
   }
 
@@ -63,10 +64,6 @@ export class TurnDesk {
 
 export function nameOf({ filePath, root }: { filePath: string; root?: string | null }): string {
   return root == null ? filePath : `${root}/${filePath}`;
-}
-
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 function of(which: Which): { filePath?: string; root?: string } {

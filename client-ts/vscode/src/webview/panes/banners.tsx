@@ -5,6 +5,7 @@ import { Remedies } from "../blocks/remedies";
 import { Words } from "../blocks/words";
 import { useModel } from "../model/context";
 import { sayResume } from "../model/open_session";
+import { t } from "../messages";
 
 function Banner({
   tone,
@@ -37,41 +38,41 @@ export function Banners() {
     <div class="banners">
       {server === "starting" && (
         <Banner tone="info" icon="loading" spin>
-          The server is starting.
+          {t("The server is starting.")}
         </Banner>
       )}
       {server === "waiting" && (
         <Banner tone="warning" icon="sync" spin>
-          <Words text={sentence ?? "The server is started again."} />
+          <Words text={sentence ?? t("The server is started again.")} />
         </Banner>
       )}
       {(server === "failed" || server === "stopped") && (
         <Banner tone="error" icon="error">
-          <Words text={sentence ?? "The server is stopped."} />{" "}
+          <Words text={sentence ?? t("The server is stopped.")} />{" "}
           <button type="button" class="link" onClick={() => void model.editor("editor.restart")}>
-            Restart
+            {t("Restart")}
           </button>{" "}
           <button type="button" class="link" onClick={() => void model.editor("editor.showLog")}>
-            Show the log
+            {t("Show the log")}
           </button>{" "}
           <button type="button" class="link" onClick={() => void model.editor("editor.openSettings")}>
-            Settings
+            {t("Settings")}
           </button>
         </Banner>
       )}
       {!trusted && (
         <Banner tone="info" icon="workspace-untrusted">
-          Restricted mode: this folder is read and searched, and nothing is written or run.{" "}
+          {t("Restricted mode: this folder is read and searched, and nothing is written or run.")}{" "}
           <button type="button" class="link" onClick={() => void model.editor("editor.manageTrust")}>
-            Manage trust
+            {t("Manage trust")}
           </button>
         </Banner>
       )}
       {link?.status === "connecting" && (
         <Banner tone="warning" icon="sync" spin>
           {(link.retryCount ?? 0) > 0
-            ? `Reconnecting to the engine (try ${link.retryCount}).`
-            : "Connecting to the engine."}{" "}
+            ? t("Reconnecting to the engine (try {0}).", link.retryCount)
+            : t("Connecting to the engine.")}{" "}
           <Words text={link.lastError ?? ""} />
         </Banner>
       )}
@@ -82,7 +83,7 @@ export function Banners() {
       )}
       {active?.exited.value === true && agent != null && (
         <Banner tone="error" icon="debug-disconnect">
-          <Words text={link?.lastError ?? `The agent ${agent.name} ended; restart it, or send a prompt.`} />{" "}
+          <Words text={link?.lastError ?? t("The agent {0} ended; restart it, or send a prompt.", agent.name)} />{" "}
           {model.standing.offers("bb/agent/restart") && (
             <button
               type="button"
@@ -90,31 +91,31 @@ export function Banners() {
               disabled={model.choices.restarting.value}
               onClick={() => void model.choices.restartAgent(agent.name)}
             >
-              Restart
+              {t("Restart")}
             </button>
           )}
         </Banner>
       )}
       {gap !== undefined && active !== undefined && (
         <Banner tone="warning" icon="warning">
-          <strong>This conversation may have holes.</strong>{" "}
+          <strong>{t("This conversation may have holes.")}</strong>{" "}
           {gap.outcome ??
-            (gap.resume === undefined ? "Events are missing." : `What is known: ${sayResume(gap.resume)}`)}{" "}
+            (gap.resume === undefined ? t("Events are missing.") : t("What is known: {0}", sayResume(gap.resume)))}{" "}
           {gap.outcome === undefined && model.standing.offers("bb/rebuild") && (
             <button type="button" class="link" onClick={() => void model.reading.rebuild()}>
-              Rebuild from the run's artifacts
+              {t("Rebuild from the run's artifacts")}
             </button>
           )}{" "}
           <button type="button" class="link" onClick={() => (active.gap.value = undefined)}>
-            Dismiss
+            {t("Dismiss")}
           </button>
         </Banner>
       )}
       {lost !== undefined && active !== undefined && (
         <Banner tone="error" icon="error">
-          This session could not be read: <Words text={lost} />{" "}
+          {t("This session could not be read:")}{" "}<Words text={lost} />{" "}
           <button type="button" class="link" onClick={() => void model.tabs.select(active.sessionId)}>
-            Try again
+            {t("Try again")}
           </button>
         </Banner>
       )}
@@ -122,7 +123,7 @@ export function Banners() {
         <Banner key={id} tone="error" icon="error">
           <Words text={text} />{" "}
           <button type="button" class="link" onClick={() => model.sentences.dismiss(id)}>
-            Dismiss
+            {t("Dismiss")}
           </button>
         </Banner>
       ))}
@@ -134,7 +135,7 @@ export function Banners() {
 function EngineError({ why, answered }: { why: string; answered: boolean }) {
   return (
     <>
-      {!answered && "The engine does not answer. "}
+      {!answered && t("The engine does not answer. ")}
       <Words text={why} /> <Remedies reason={why} />
     </>
   );

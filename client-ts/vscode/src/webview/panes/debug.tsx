@@ -4,6 +4,7 @@ import { Icon } from "../blocks/icon";
 import { useModel } from "../model/context";
 import type { OpenSession } from "../model/open_session";
 import { MOST_RAW } from "../model/raw_events";
+import { t } from "../messages";
 
 export function DebugPane({ session }: { session: OpenSession }) {
   const model = useModel();
@@ -11,23 +12,23 @@ export function DebugPane({ session }: { session: OpenSession }) {
   const raw = model.raw.all.value;
   return (
     <div class="pane">
-      <section aria-label="Without a word of ours">
-        <h2>Other events</h2>
+      <section aria-label={t("Without a word of ours")}>
+        <h2>{t("Other events")}</h2>
         {session.hasMore("debug") && (
           <button type="button" class="link" onClick={() => void model.reading.loadOlder("debug")}>
-            Show older
+            {t("Show older")}
           </button>
         )}
-        {blocks.length === 0 && <p class="empty">None.</p>}
+        {blocks.length === 0 && <p class="empty">{t("None.")}</p>}
         {blocks.map((block) => (
           <BlockView key={block.id} block={block} />
         ))}
       </section>
-      <section aria-label="Raw events">
-        <h2>Raw events</h2>
+      <section aria-label={t("Raw events")}>
+        <h2>{t("Raw events")}</h2>
         {(raw[0]?.seq ?? 1) > 1 && (
           <button type="button" class="link" disabled={raw.length >= MOST_RAW} onClick={() => void older()}>
-            Show older
+            {t("Show older")}
           </button>
         )}
         {raw.map((event) => (
@@ -36,12 +37,12 @@ export function DebugPane({ session }: { session: OpenSession }) {
               <span class="seq">{event.seq}</span> <code>{event.type}</code>{" "}
               <span class="hint">
                 {event.class}
-                {event.repaired === true && " · repaired"}
+                {event.repaired === true && t(" · repaired")}
               </span>
             </summary>
             <pre tabindex={0}>{cut(JSON.stringify(event.payload, null, 2))}</pre>
             <button type="button" class="link" onClick={() => void openRaw(event.seq)}>
-              <Icon name="go-to-file" /> Open it whole
+              <Icon name="go-to-file" />{" "}{t("Open it whole")}
             </button>
           </details>
         ))}
@@ -57,7 +58,7 @@ export function DebugPane({ session }: { session: OpenSession }) {
     return model.sentences.attempt(async () => {
       const event = await model.reading.eventBody(seq);
       await model.editor("editor.openText", {
-        title: `Event ${seq}`,
+        title: t("Event {0}", seq),
         text: JSON.stringify(event, null, 2),
         language: "json",
       });
@@ -69,5 +70,5 @@ export function DebugPane({ session }: { session: OpenSession }) {
 const PREVIEW = 4_096;
 
 function cut(text: string): string {
-  return text.length <= PREVIEW ? text : `${text.slice(0, PREVIEW)}\n… (${text.length - PREVIEW} more characters)`;
+  return text.length <= PREVIEW ? text : t("{0}\n… ({1} more characters)", text.slice(0, PREVIEW), text.length - PREVIEW);
 }

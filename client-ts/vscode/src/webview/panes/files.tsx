@@ -7,6 +7,7 @@ import { bytes } from "../blocks/tool_card";
 import { useModel } from "../model/context";
 import type { OpenSession } from "../model/open_session";
 import { fileOf } from "../places";
+import { t } from "../messages";
 
 type Listing = Requests["bb/listFiles"]["result"];
 type Snippet = Requests["bb/readFileSnippet"]["result"];
@@ -20,8 +21,8 @@ export function FilesPane({ session }: { session: OpenSession }) {
   return (
     <div class="pane">
       {changed.length > 0 && (
-        <section aria-label="Changes of this session">
-          <h2>Proposed in this session</h2>
+        <section aria-label={t("Changes of this session")}>
+          <h2>{t("Proposed in this session")}</h2>
           <ul class="files">
             {changed.map((file) => (
               <Changed key={file.filePath} file={file} session={session} />
@@ -29,8 +30,8 @@ export function FilesPane({ session }: { session: OpenSession }) {
           </ul>
         </section>
       )}
-      <section aria-label="Workspace">
-        <h2>Workspace</h2>
+      <section aria-label={t("Workspace")}>
+        <h2>{t("Workspace")}</h2>
         {roots.length > 1 ? (
           roots.map((root) => (
             <details key={root}>
@@ -76,7 +77,7 @@ function Changed({ file: { filePath, added, removed }, session }: { file: Change
           void model.editor("editor.showDiff", { sessionId: session.sessionId, filePath: path, ...ofRoot })
         }
       >
-        Compare with HEAD
+        {t("Compare with HEAD")}
       </button>
     </li>
   );
@@ -106,7 +107,7 @@ function Folder({ session, path, root }: { session: OpenSession; path: string; r
     };
   }, [session.sessionId, path, root]);
   if (trouble !== undefined) return <p class="hint">{trouble}</p>;
-  if (listing === undefined) return <p class="hint">Reading…</p>;
+  if (listing === undefined) return <p class="hint">{t("Reading…")}</p>;
   return (
     <ul class="folder">
       {listing.entries.map((entry) => (
@@ -123,7 +124,7 @@ function Folder({ session, path, root }: { session: OpenSession; path: string; r
           )}
         </li>
       ))}
-      {listing.truncated && <li class="hint">There are more than 10,000; the rest is left out.</li>}
+      {listing.truncated && <li class="hint">{t("There are more than 10,000; the rest is left out.")}</li>}
     </ul>
   );
 }
@@ -161,19 +162,19 @@ function FileRow({ session, entry, root }: { session: OpenSession; entry: Listin
         <span class="hint">{entry.size == null ? "" : bytes(entry.size)}</span>
         <IconButton
           icon="mention"
-          label={`Mention ${entry.name} in the prompt`}
+          label={t("Mention {0} in the prompt", entry.name)}
           onClick={() => model.compose(`@${mention} `)}
         />
         <IconButton
           icon="go-to-file"
-          label={`Open ${entry.name}`}
+          label={t("Open {0}", entry.name)}
           onClick={() =>
             void model.editor("editor.openFile", { path: entry.path, ...(root === undefined ? {} : { root }) })
           }
         />
         <IconButton
           icon="diff"
-          label={`Compare ${entry.name} with HEAD`}
+          label={t("Compare {0} with HEAD", entry.name)}
           onClick={() =>
             void model.editor("editor.showDiff", {
               sessionId: session.sessionId,
@@ -186,12 +187,12 @@ function FileRow({ session, entry, root }: { session: OpenSession; entry: Listin
       {typeof snippet === "string" && <p class="hint">{snippet}</p>}
       {typeof snippet === "object" && (
         <>
-          <pre class="snippet" tabindex={0} aria-label={`Start of ${entry.name}`}>
+          <pre class="snippet" tabindex={0} aria-label={t("Start of {0}", entry.name)}>
             {snippet.content}
           </pre>
           <p class="hint">
-            {snippet.truncated ? `The start of ${bytes(snippet.totalBytes)}` : bytes(snippet.totalBytes)}
-            {snippet.source === "buffer" && " · from the open editor, unsaved changes included"}
+            {snippet.truncated ? t("The start of {0}", bytes(snippet.totalBytes)) : bytes(snippet.totalBytes)}
+            {snippet.source === "buffer" && t(" · from the open editor, unsaved changes included")}
           </p>
         </>
       )}

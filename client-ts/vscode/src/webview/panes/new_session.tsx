@@ -6,6 +6,7 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Icon, IconButton } from "../blocks/icon";
 import { useModel } from "../model/context";
+import { t } from "../messages";
 
 export function NewSession() {
   const model = useModel();
@@ -17,7 +18,7 @@ export function NewSession() {
   useEffect(() => {
     if (open) items(menu.current)[0]?.focus();
   }, [open]);
-  if (agents.length === 0) return <IconButton icon="add" label="New session" onClick={() => model.newSession()} />;
+  if (agents.length === 0) return <IconButton icon="add" label={t("New session")} onClick={() => model.newSession()} />;
 
   const choose = (agent?: string): void => {
     setOpen(false);
@@ -53,8 +54,8 @@ export function NewSession() {
         ref={button}
         type="button"
         class="icon"
-        title="New session"
-        aria-label="New session"
+        title={t("New session")}
+        aria-label={t("New session")}
         aria-haspopup="menu"
         aria-expanded={open}
         aria-controls={open ? menuId : undefined}
@@ -70,9 +71,9 @@ export function NewSession() {
         <Icon name="add" />
       </button>
       {open && (
-        <div class="menu" id={menuId} ref={menu} role="menu" aria-label="New session" onKeyDown={onKeyDown}>
+        <div class="menu" id={menuId} ref={menu} role="menu" aria-label={t("New session")} onKeyDown={onKeyDown}>
           <button type="button" role="menuitem" tabindex={-1} onClick={() => choose()}>
-            New session
+            {t("New session")}
           </button>
           {agents.map((agent) => (
             <button key={agent} type="button" role="menuitem" tabindex={-1} onClick={() => choose(agent)}>

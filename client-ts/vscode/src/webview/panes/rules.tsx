@@ -5,20 +5,22 @@ import { Icon } from "../blocks/icon";
 import { lies } from "../blocks/kept_in";
 import { useModel } from "../model/context";
 import { visible } from "../visible";
+import { t } from "../messages";
+import { holderWords } from "../blocks/ask_state";
 
 /** Where a rule is taken back that cannot be taken back here. */
 const TAKEN_BACK: Readonly<Record<RuleHolder, string>> = {
-  server: "It cannot be taken back here.",
-  engine: "It is taken back at the engine, which keeps it.",
-  agent: "It is taken back at the agent, which keeps it.",
+  server: t("It cannot be taken back here."),
+  engine: t("It is taken back at the engine, which keeps it."),
+  agent: t("It is taken back at the agent, which keeps it."),
 };
 
 /** What is done without a question, besides what the rules say. */
 const MODES = {
-  ask: "Everything is asked.",
-  reads: "Commands that only read run without a question, in this workspace.",
-  edits: "Commands that only read, and edits in this workspace, are done without a question.",
-  listed: "What your list names is done without a question.",
+  ask: t("Everything is asked."),
+  reads: t("Commands that only read run without a question, in this workspace."),
+  edits: t("Commands that only read, and edits in this workspace, are done without a question."),
+  listed: t("What your list names is done without a question."),
 } as const;
 
 export function Rules() {
@@ -41,35 +43,35 @@ export function Rules() {
     list.current?.focus();
   };
   return (
-    <section aria-label="Rules" ref={list} tabIndex={-1}>
-      <h2>Rules</h2>
+    <section aria-label={t("Rules")} ref={list} tabIndex={-1}>
+      <h2>{t("Rules")}</h2>
       {approvals != null && (
         <p class="approvals">
           <Icon name="shield" />
           <span>{MODES[approvals.mode]}</span>
           <button type="button" class="link" onClick={() => void choose()}>
-            Change…
+            {t("Change…")}
           </button>
         </p>
       )}
-      {rules === undefined && <p class="empty">They are being read.</p>}
-      {rules?.length === 0 && <p class="hint">None is saved: every request that needs your word is asked.</p>}
+      {rules === undefined && <p class="empty">{t("They are being read.")}</p>}
+      {rules?.length === 0 && <p class="hint">{t("None is saved: every request that needs your word is asked.")}</p>}
       <ul class="files">
         {rules?.map(({ ruleId, pattern, scope, sessionId, holder, keptBy, keptIn, revocable }) => (
           <li key={ruleId}>
             <Icon name="pass" />
             <code class="path">{pattern}</code>
-            <span class="hint">{[holds(scope, sessionId), `kept by ${keptBy == null ? `the ${holder}` : visible(keptBy)}${lies({ keptIn })}`]
+            <span class="hint">{[holds(scope, sessionId), t("kept by {0}{1}", keptBy == null ? holderWords(holder) : visible(keptBy), lies({ keptIn }))]
                 .filter(Boolean)
                 .join(", ")}</span>
             {revocable ? (
               <button
                 type="button"
                 class="link"
-                aria-label={`Take back the rule ${pattern}`}
+                aria-label={t("Take back the rule {0}", pattern)}
                 onClick={() => void revoke(ruleId, pattern)}
               >
-                Take back
+                {t("Take back")}
               </button>
             ) : (
               <span class="hint">{TAKEN_BACK[holder]}</span>
@@ -82,8 +84,8 @@ export function Rules() {
 
   function holds(scope: RuleScope | null | undefined, sessionId: string | null | undefined): string {
     if (scope == null) return "";
-    if (scope === "workspace") return "in this workspace";
-    if (sessionId == null || sessionId === model.tabs.activeId.value) return "in this session";
-    return `in the session ${model.standing.summary(sessionId)?.title || "without a title"}`;
+    if (scope === "workspace") return t("in this workspace");
+    if (sessionId == null || sessionId === model.tabs.activeId.value) return t("in this session");
+    return t("in the session {0}", model.standing.summary(sessionId)?.title || t("without a title"));
   }
 }

@@ -6,6 +6,8 @@ import { Icon } from "../blocks/icon";
 import { useModel } from "../model/context";
 import type { OpenSession } from "../model/open_session";
 import { Rules } from "./rules";
+import { t } from "../messages";
+import { statusWords } from "../status_words";
 
 export function RunPane({ session }: { session: OpenSession }) {
   const model = useModel();
@@ -18,15 +20,14 @@ export function RunPane({ session }: { session: OpenSession }) {
   const canList = engine?.kind === "breadboard" && engine.capabilities.includes("commands");
   return (
     <div class="pane">
-      <section aria-label="Engine">
-        <h2>Engine</h2>
+      <section aria-label={t("Engine")}>
+        <h2>{t("Engine")}</h2>
         <p>
-          {agent == null ? (engine?.kind ?? "none") : `${agent.title ?? agent.name} ${agent.version ?? ""}`.trim()}
+          {agent == null ? (engine?.kind ?? t("none")) : `${agent.title ?? agent.name} ${agent.version ?? ""}`.trim()}
           {agent == null && engine?.model != null && ` · ${engine.model}`} ·{" "}
-          {agent?.status ??
-            (session.connection.value ?? model.standing.connection.value)?.status ??
-            engine?.status ??
-            "unknown"}
+          {statusWords(
+            agent?.status ?? (session.connection.value ?? model.standing.connection.value)?.status ?? engine?.status ?? "unknown",
+          )}
         </p>
         {model.standing.offers("bb/agent/restart") && (engine?.kind === "acp" || agent != null) && (
           <button
@@ -35,16 +36,16 @@ export function RunPane({ session }: { session: OpenSession }) {
             disabled={model.choices.restarting.value}
             onClick={() => void model.choices.restartAgent(agent?.name)}
           >
-            Restart the agent
+            {t("Restart the agent")}
           </button>
         )}
       </section>
       {(checkpoints.length > 0 || canList) && (
-        <section aria-label="Checkpoints">
-          <h2>Checkpoints</h2>
+        <section aria-label={t("Checkpoints")}>
+          <h2>{t("Checkpoints")}</h2>
           {canList && (
             <button type="button" class="link" onClick={() => void model.choices.command("list_checkpoints")}>
-              Read the list
+              {t("Read the list")}
             </button>
           )}
           <ul class="checkpoints">
@@ -56,21 +57,21 @@ export function RunPane({ session }: { session: OpenSession }) {
       )}
       <Rules />
       {links.length > 0 && (
-        <section aria-label="Artifacts">
-          <h2>Artifacts and logs</h2>
+        <section aria-label={t("Artifacts")}>
+          <h2>{t("Artifacts and logs")}</h2>
           {links.map((block) => (
             <BlockView key={block.id} block={block} />
           ))}
         </section>
       )}
-      <section aria-label="Turns">
-        <h2>Turns</h2>
+      <section aria-label={t("Turns")}>
+        <h2>{t("Turns")}</h2>
         {session.hasMore("run") && (
           <button type="button" class="link" onClick={() => void model.reading.loadOlder("run")}>
-            Show older
+            {t("Show older")}
           </button>
         )}
-        {rest.length === 0 && <p class="empty">No turn has ended yet.</p>}
+        {rest.length === 0 && <p class="empty">{t("No turn has ended yet.")}</p>}
         {rest.map((block: Block) => (
           <BlockView key={block.id} block={block} />
         ))}
@@ -79,7 +80,7 @@ export function RunPane({ session }: { session: OpenSession }) {
   );
 }
 
-const MODES = { code: "the files", conversation: "the conversation", both: "files and conversation" } as const;
+const MODES = { code: t("the files"), conversation: t("the conversation"), both: t("files and conversation") } as const;
 
 /** A checkpoint. Going back overwrites files, so it is said first, and done only when it is said again. */
 function Checkpoint({ block }: { block: BlockOf<"checkpoint"> }) {
@@ -89,20 +90,19 @@ function Checkpoint({ block }: { block: BlockOf<"checkpoint"> }) {
   const { trusted } = model.standing.host.value;
   return (
     <li class="checkpoint">
-      <Icon name="history" /> <span>{block.title}</span> <span class="status">{block.status}</span>
+      <Icon name="history" /> <span>{block.title}</span> <span class="status">{statusWords(block.status)}</span>
       {!asking && (
         <button type="button" class="link" disabled={!trusted} onClick={() => setAsking(true)}>
-          Restore…
+          {t("Restore…")}
         </button>
       )}
       {asking && (
-        <div class="confirm" role="alertdialog" aria-label="Restore the checkpoint">
+        <div class="confirm" role="alertdialog" aria-label={t("Restore the checkpoint")}>
           <p>
-            <Icon name="warning" /> Restoring overwrites what was changed in tracked files since, also what is not
-            committed. Later checkpoints go. This cannot be undone here.
+            <Icon name="warning" />{" "}{t("Restoring overwrites what was changed in tracked files since, also what is not committed. Later checkpoints go. This cannot be undone here.")}
           </p>
           <label>
-            Restore{" "}
+            {t("Restore")}{" "}
             <select value={mode} onChange={(event) => setMode(event.currentTarget.value as keyof typeof MODES)}>
               {Object.entries(MODES).map(([value, label]) => (
                 <option key={value} value={value}>
@@ -120,10 +120,10 @@ function Checkpoint({ block }: { block: BlockOf<"checkpoint"> }) {
                 void model.choices.command("restore_checkpoint", { checkpoint_id: block.checkpointId, mode });
               }}
             >
-              Overwrite and restore
+              {t("Overwrite and restore")}
             </button>
             <button type="button" class="secondary" onClick={() => setAsking(false)}>
-              Cancel
+              {t("Cancel")}
             </button>
           </div>
         </div>

@@ -5,6 +5,8 @@ import { IconButton } from "../blocks/icon";
 import { useModel } from "../model/context";
 import type { FoundSessions } from "../model/model";
 import type { State } from "../model/standing";
+import { LOCALE, t } from "../messages";
+import { statusWords } from "../status_words";
 
 type Summary = State["sessions"][number];
 
@@ -32,17 +34,17 @@ export function SessionList({ onDone }: { onDone: () => void }) {
       {sessions.length > 0 && (
         <input
           type="text"
-          placeholder="Find what was said, or a title"
-          aria-label="Find a session"
+          placeholder={t("Find what was said, or a title")}
+          aria-label={t("Find a session")}
           value={query}
           onInput={(event) => setQuery(event.currentTarget.value)}
         />
       )}
-      <ul aria-label="All sessions">
-        {sessions.length === 0 && <li class="hint">There is none yet.</li>}
+      <ul aria-label={t("All sessions")}>
+        {sessions.length === 0 && <li class="hint">{t("There is none yet.")}</li>}
         {sessions.length > 0 && shown.length === 0 && (
           <li class="hint">
-            {found === undefined ? "No title has these words." : "Nothing was said with these words, and no title has them."}
+            {found === undefined ? t("No title has these words.") : t("Nothing was said with these words, and no title has them.")}
           </li>
         )}
         {shown.map((summary) => (
@@ -52,7 +54,7 @@ export function SessionList({ onDone }: { onDone: () => void }) {
         ))}
       </ul>
       {found !== undefined && found.unsearched > 0 && (
-        <p class="hint">Of {found.unsearched} older sessions only the titles were looked at.</p>
+        <p class="hint">{t("Of {0} older sessions only the titles were looked at.", found.unsearched)}</p>
       )}
     </div>
   );
@@ -97,7 +99,7 @@ function Passages({ found, sessionId, onDone }: { found: FoundSessions; sessionI
             void model.showFound(sessionId, found.query);
           }}
         >
-          <span class="hint">{by === "prompt" ? "asked" : "answered"}</span> <span dir="auto">{text}</span>
+          <span class="hint">{by === "prompt" ? t("asked") : t("answered")}</span> <span dir="auto">{text}</span>
         </button>
       ))}
     </>
@@ -139,12 +141,12 @@ function Entry({ summary, onDone, children }: EntryProps) {
             void model.tabs.select(sessionId);
           }}
         >
-          {title || "New session"}
+          {title || t("New session")}
         </button>
       ) : (
         <input
           type="text"
-          aria-label="Title of the session"
+          aria-label={t("Title of the session")}
           value={name}
           ref={(field) => {
             if (document.activeElement !== field) field?.focus();
@@ -162,27 +164,27 @@ function Entry({ summary, onDone, children }: EntryProps) {
         />
       )}
       <span class="hint">
-        {status}
+        {statusWords(status)}
         {agent != null && ` · ${agent}`}
-        {(pendingPermissionCount ?? 0) > 0 && ` · ${pendingPermissionCount} waiting`}
-        {heldBy === "other_window" && " · in another window"}
+        {(pendingPermissionCount ?? 0) > 0 && t(" · {0} waiting", pendingPermissionCount)}
+        {heldBy === "other_window" && t(" · in another window")}
         {updatedAt != null && ` · ${when(updatedAt)}`}
       </span>
       {model.standing.offers("bb/session/rename") && heldBy !== "other_window" && name === undefined && (
-        <IconButton icon="edit" label={`Rename ${title || "the session"}`} onClick={edit} />
+        <IconButton icon="edit" label={t("Rename {0}", title || t("the session"))} onClick={edit} />
       )}
       {asking ? (
-        <span class="confirm" role="alertdialog" aria-label="Delete the session">
-          Delete it for good?{" "}
+        <span class="confirm" role="alertdialog" aria-label={t("Delete the session")}>
+          {t("Delete it for good?")}{" "}
           <button type="button" class="secondary" onClick={() => void model.deleteSession(sessionId)}>
-            Delete
+            {t("Delete")}
           </button>
           <button type="button" class="link" onClick={() => setAsking(false)}>
-            Keep
+            {t("Keep")}
           </button>
         </span>
       ) : (
-        <IconButton icon="trash" label={`Delete ${title || "the session"}`} onClick={() => setAsking(true)} />
+        <IconButton icon="trash" label={t("Delete {0}", title || t("the session"))} onClick={() => setAsking(true)} />
       )}
       {children}
     </li>
@@ -192,6 +194,6 @@ function Entry({ summary, onDone, children }: EntryProps) {
 function when(time: number): string {
   const date = new Date(time);
   return date.toDateString() === new Date().toDateString()
-    ? date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
-    : date.toLocaleDateString();
+    ? date.toLocaleTimeString(LOCALE, { hour: "2-digit", minute: "2-digit" })
+    : date.toLocaleDateString(LOCALE);
 }

@@ -6,6 +6,7 @@ import type { Model } from "../model/model";
 import type { OpenTab } from "../model/open_tab";
 import { NewSession } from "./new_session";
 import { SessionList } from "./session_list";
+import { t } from "../messages";
 
 /** Left and right move in a list of tabs, as the pattern of ARIA says. */
 export function moveFocus(event: KeyboardEvent): void {
@@ -37,13 +38,13 @@ export function SessionStrip() {
   return (
     <div class="strip-area" ref={strip}>
       <div class="strip">
-        <div class="tabs" role="tablist" aria-label="Open sessions" onKeyDown={moveFocus}>
+        <div class="tabs" role="tablist" aria-label={t("Open sessions")} onKeyDown={moveFocus}>
           {tabs.all.value.map((tab) => (
             <Tab key={tab.tabId} tab={tab} onClose={() => close(tab)} />
           ))}
         </div>
         <NewSession />
-        <IconButton icon="history" label="All sessions" pressed={listing} onClick={() => (model.listing.value = !listing)} />
+        <IconButton icon="history" label={t("All sessions")} pressed={listing} onClick={() => (model.listing.value = !listing)} />
       </div>
       {asked !== undefined && (
         <CloseQuestion
@@ -93,8 +94,8 @@ function Tab({ tab, onClose }: { tab: OpenTab; onClose: () => void }) {
         // For a mouse: a list of tabs has tabs and nothing else, and Delete closes the one that is on.
         tabindex={-1}
         aria-hidden="true"
-        title="Close the tab (its history stays in the list)"
-        aria-label={`Close the tab ${title}`}
+        title={t("Close the tab (its history stays in the list)")}
+        aria-label={t("Close the tab {0}", title)}
         onClick={onClose}
       >
         <Icon name="close" />
@@ -119,21 +120,21 @@ function describe(model: Model, tab: OpenTab): Description {
   if (session === undefined) {
     const what = tab.agent ?? "a session";
     return tab.failure.value === undefined
-      ? { title: `Starting ${what}…`, word: "", icon: "loading", spin: true }
-      : { title: tab.agent ?? "New session", word: ", could not be started", icon: "error", spin: false };
+      ? { title: t("Starting {0}…", what), word: "", icon: "loading", spin: true }
+      : { title: tab.agent ?? t("New session"), word: t(", could not be started"), icon: "error", spin: false };
   }
   const summary = model.standing.summary(session.sessionId);
-  const title = summary?.title || (summary?.agent ? `New session (${summary.agent})` : "New session");
+  const title = summary?.title || (summary?.agent ? t("New session ({0})", summary.agent) : t("New session"));
   const noPrompts = model.noPromptsOf(session);
   if (noPrompts === "other_engine")
-    return { title, word: ", belongs to another engine", icon: "circle-slash", spin: false, inactive: true };
+    return { title, word: t(", belongs to another engine"), icon: "circle-slash", spin: false, inactive: true };
   if (noPrompts === "other_window")
-    return { title, word: ", another window works on it", icon: "multiple-windows", spin: false, inactive: true };
+    return { title, word: t(", another window works on it"), icon: "multiple-windows", spin: false, inactive: true };
   if (model.sentences.hasAlert(tab.tabId) && tab.tabId !== model.tabs.frontId.value)
-    return { title, word: ", has a message for you", icon: "warning", spin: false };
-  if (session.exited.value) return { title, word: ", its agent ended", icon: "error", spin: false };
-  if (summary?.status === "waiting") return { title, word: ", waits for your answer", icon: "bell-dot", spin: false };
-  if (summary?.status === "running") return { title, word: ", running", icon: "loading", spin: true };
+    return { title, word: t(", has a message for you"), icon: "warning", spin: false };
+  if (session.exited.value) return { title, word: t(", its agent ended"), icon: "error", spin: false };
+  if (summary?.status === "waiting") return { title, word: t(", waits for your answer"), icon: "bell-dot", spin: false };
+  if (summary?.status === "running") return { title, word: t(", running"), icon: "loading", spin: true };
   return { title, word: "", spin: false };
 }
 
@@ -144,15 +145,15 @@ function CloseQuestion({ title, onClose, onKeep }: { title: string; onClose: () 
     <div
       class="confirm"
       role="alertdialog"
-      aria-label="Close the tab"
+      aria-label={t("Close the tab")}
       onKeyDown={(event) => event.key === "Escape" && onKeep()}
     >
-      A turn is running in “{title}”; closing the tab stops it.{" "}
+      {t("A turn is running in “{0}”; closing the tab stops it.", title)}{" "}
       <button type="button" class="secondary" onClick={onClose}>
-        Stop and close
+        {t("Stop and close")}
       </button>{" "}
       <button type="button" class="link" ref={keep} onClick={onKeep}>
-        Keep it open
+        {t("Keep it open")}
       </button>
     </div>
   );

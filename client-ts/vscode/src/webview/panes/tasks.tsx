@@ -3,6 +3,8 @@ import type { Block, BlockOf } from "@breadboard-ls/sdk";
 import { BlockView } from "../blocks/block_view";
 import { Icon } from "../blocks/icon";
 import type { OpenSession } from "../model/open_session";
+import { t } from "../messages";
+import { statusWords } from "../status_words";
 
 type Task = BlockOf<"task">;
 const ICON: Readonly<Record<string, string>> = {
@@ -14,7 +16,7 @@ const ICON: Readonly<Record<string, string>> = {
 
 export function TasksPane({ session }: { session: OpenSession }) {
   const blocks = session.blocks("tasks");
-  if (blocks.length === 0) return <p class="empty">No tasks yet. What the agent divides its work into stands here.</p>;
+  if (blocks.length === 0) return <p class="empty">{t("No tasks yet. What the agent divides its work into stands here.")}</p>;
   const tasks = blocks.filter((block): block is Task => block.kind === "task");
   const others = blocks.filter((block) => block.kind !== "task");
   const known = new Set(tasks.map(({ taskId }) => taskId));
@@ -24,7 +26,7 @@ export function TasksPane({ session }: { session: OpenSession }) {
       {others.map((block: Block) => (
         <BlockView key={block.id} block={block} />
       ))}
-      <ul class="tree" role="tree" aria-label="Tasks">
+      <ul class="tree" role="tree" aria-label={t("Tasks")}>
         {roots.map((task) => (
           <TaskNode key={task.id} task={task} tasks={tasks} above={new Set([task.taskId])} />
         ))}
@@ -40,7 +42,7 @@ function TaskNode({ task, tasks, above }: { task: Task; tasks: readonly Task[]; 
     <li role="treeitem" aria-expanded={children.length > 0 ? true : undefined} data-task={task.taskId}>
       <span class={`task ${task.status}`}>
         <Icon name={ICON[task.status] ?? "circle-outline"} spin={task.status === "running"} /> {task.title}{" "}
-        <span class="status">{task.status}</span>
+        <span class="status">{statusWords(task.status)}</span>
       </span>
       {children.length > 0 && (
         <ul role="group">

@@ -9,6 +9,7 @@ import type { SetupAgent, SetupProvider, SetupWish } from "../../shared/setup";
 import { Icon } from "../blocks/icon";
 import { Words } from "../blocks/words";
 import { useModel } from "../model/context";
+import { t } from "../messages";
 
 export function Setup() {
   const model = useModel();
@@ -30,23 +31,23 @@ export function Setup() {
   const withKey = providers.filter(({ needsKey, key }) => needsKey && typeof key === "object");
   const local = setup.local.value;
   return (
-    <div class="setup" role="group" aria-label="Who is to answer?">
+    <div class="setup" role="group" aria-label={t("Who is to answer?")}>
       <h2 ref={heading} tabindex={-1}>
-        Who is to answer?
+        {t("Who is to answer?")}
       </h2>
       <p class="hint">
         {unchosen === true
-          ? "Choose one; each is tried before it is kept, and you can change it at any time."
-          : `Now: ${look?.now ?? "…"}.`}
+          ? t("Choose one; each is tried before it is kept, and you can change it at any time.")
+          : t("Now: {0}.", look?.now ?? "…")}
       </p>
       {look === undefined && (
         <p role="status">
-          <Icon name="loading" spin /> Looking at what is on this machine…
+          <Icon name="loading" spin />{" "}{t("Looking at what is on this machine…")}
         </p>
       )}
       {look !== undefined && (
         <>
-          <h3>On this machine</h3>
+          <h3>{t("On this machine")}</h3>
           <ul>
             {there.map((agent) => (
               <Agent key={agent.name} agent={agent} />
@@ -63,10 +64,10 @@ export function Setup() {
               <Provider key={provider.provider} provider={provider} />
             ))}
             {there.length === 0 && withKey.length === 0 && (local?.models?.length ?? 0) === 0 && (
-              <li class="hint">No agent, no Ollama and no key was found here.</li>
+              <li class="hint">{t("No agent, no Ollama and no key was found here.")}</li>
             )}
           </ul>
-          <h3>With a key</h3>
+          <h3>{t("With a key")}</h3>
           <ul>
             {providers
               .filter((provider) => provider.needsKey && !withKey.includes(provider))
@@ -75,13 +76,13 @@ export function Setup() {
               ))}
             <Elsewhere />
           </ul>
-          <h3>Elsewhere</h3>
+          <h3>{t("Elsewhere")}</h3>
           <ul>
             <Breadboard />
           </ul>
           {absent.length > 0 && (
             <details>
-              <summary>Agents that can be installed</summary>
+              <summary>{t("Agents that can be installed")}</summary>
               <ul>
                 {absent.map((agent) => (
                   <Agent key={agent.name} agent={agent} />
@@ -96,11 +97,11 @@ export function Setup() {
               aria-disabled={setup.choosing.value}
               onClick={() => void setup.choose({ kind: "search" })}
             >
-              Only search, without a model
+              {t("Only search, without a model")}
             </button>
             {setup.open.value && (
               <button type="button" class="link" onClick={() => setup.close()}>
-                Leave it as it is
+                {t("Leave it as it is")}
               </button>
             )}
           </div>
@@ -132,18 +133,18 @@ function Agent({ agent }: { agent: SetupAgent }) {
     <li>
       <Head name={agent.name} hint={agent.there ? "agent" : undefined}>
         {agent.there ? (
-          <button type="button" class="secondary" aria-label={`Try ${agent.name}`} onClick={() => void setup.check(row, wish)}>
-            Try it
+          <button type="button" class="secondary" aria-label={t("Try {0}", agent.name)} onClick={() => void setup.check(row, wish)}>
+            {t("Try it")}
           </button>
         ) : (
           install !== undefined && (
             <button
               type="button"
               class="secondary"
-              aria-label={`Install ${agent.name} in a terminal`}
+              aria-label={t("Install {0} in a terminal", agent.name)}
               onClick={() => void model.editor("editor.openTerminal", { command: install })}
             >
-              Install…
+              {t("Install…")}
             </button>
           )
         )}
@@ -152,7 +153,7 @@ function Agent({ agent }: { agent: SetupAgent }) {
       <Outcome row={row} anew={false}>
         {agent.login !== undefined && (
           <p class="hint">
-            Log in <Words text={agent.login} />.
+            {t("Log in")}{" "}<Words text={agent.login} />.
           </p>
         )}
       </Outcome>
@@ -165,17 +166,17 @@ function Provider({ provider }: { provider: SetupProvider }) {
   const { provider: name, label, key } = provider;
   const row = `model:${name}`;
   const hint =
-    typeof key === "object" ? `key from ${key.variable}` : key === "stored" ? "key is stored" : undefined;
+    typeof key === "object" ? t("key from {0}", key.variable) : key === "stored" ? t("key is stored") : undefined;
   return (
     <li>
       <Head name={label.split(",")[0] ?? label} hint={hint}>
         <button
           type="button"
           class="secondary"
-          aria-label={`${key === undefined ? "Enter the key of" : "See the models of"} ${label}`}
+          aria-label={`${key === undefined ? t("Enter the key of") : t("See the models of")} ${label}`}
           onClick={() => void setup.check(row, { kind: "model", provider: name })}
         >
-          {key === undefined ? "Enter the key…" : "See the models"}
+          {key === undefined ? t("Enter the key…") : t("See the models")}
         </button>
       </Head>
       <Outcome row={row} anew />
@@ -214,7 +215,7 @@ function Address({ row, front, label, first = "", placeholder, wish }: AddressPr
           onInput={(event) => setUrl(event.currentTarget.value)}
         />
         <button type="button" class="secondary" disabled={url.trim() === ""} onClick={check}>
-          Try it
+          {t("Try it")}
         </button>
       </div>
       <Outcome row={row} anew />
@@ -231,18 +232,18 @@ function isEnter(event: KeyboardEvent): boolean {
 function Elsewhere() {
   const [provider, setProvider] = useState("openai");
   const speaks = (
-    <select aria-label="What it speaks" value={provider} onChange={(event) => setProvider(event.currentTarget.value)}>
-      <option value="openai">OpenAI compatible</option>
-      <option value="ollama">Ollama</option>
-      <option value="anthropic">Anthropic</option>
-      <option value="gemini">Gemini</option>
+    <select aria-label={t("What it speaks")} value={provider} onChange={(event) => setProvider(event.currentTarget.value)}>
+      <option value="openai">{t("OpenAI compatible")}</option>
+      <option value="ollama">{t("Ollama")}</option>
+      <option value="anthropic">{t("Anthropic")}</option>
+      <option value="gemini">{t("Gemini")}</option>
     </select>
   );
   return (
     <Address
       row="model:elsewhere"
       front={speaks}
-      label="Address of the model"
+      label={t("Address of the model")}
       placeholder="https://models.example/v1"
       wish={(url) => ({ kind: "model", provider, url })}
     />
@@ -253,8 +254,8 @@ function Breadboard() {
   return (
     <Address
       row="breadboard"
-      front={<span class="setup-name">BreadBoard</span>}
-      label="Address of BreadBoard"
+      front={<span class="setup-name">{t("BreadBoard")}</span>}
+      label={t("Address of BreadBoard")}
       first="http://127.0.0.1:9099"
       wish={(url) => ({ kind: "breadboard", url })}
     />
@@ -270,7 +271,7 @@ function Outcome({ row, anew, children }: { row: string; anew: boolean; children
   if (found === undefined)
     return (
       <p class="hint" role="status">
-        <Icon name="loading" spin /> Trying it…
+        <Icon name="loading" spin />{" "}{t("Trying it…")}
       </p>
     );
   const models = found.models ?? [];
@@ -292,15 +293,15 @@ function Outcome({ row, anew, children }: { row: string; anew: boolean; children
         <div class="buttons">
           {found.ok && (
             <span class="hint">
-              <Icon name="pass" /> It works.
+              <Icon name="pass" />{" "}{t("It works.")}
             </span>
           )}
-          <Use wish={wish} label={found.ok ? "Use it" : "Choose it all the same"} primary={found.ok} />
+          <Use wish={wish} label={found.ok ? t("Use it") : t("Choose it all the same")} primary={found.ok} />
         </div>
       )}
       {anew && (
         <button type="button" class="link" onClick={() => void setup.check(row, wish, true)}>
-          {found.ok ? "With another key…" : "Enter a key…"}
+          {found.ok ? t("With another key…") : t("Enter a key…")}
         </button>
       )}
     </div>
@@ -313,7 +314,7 @@ function Models({ wish, models }: { wish: SetupWish & { kind: "model" }; models:
   return (
     <div class="setup-row">
       {models.length > 0 ? (
-        <select aria-label="Which model" value={name} onChange={(event) => setName(event.currentTarget.value)}>
+        <select aria-label={t("Which model")} value={name} onChange={(event) => setName(event.currentTarget.value)}>
           {models.map((one) => (
             <option key={one} value={one}>
               {one}
@@ -323,15 +324,15 @@ function Models({ wish, models }: { wish: SetupWish & { kind: "model" }; models:
       ) : (
         <input
           type="text"
-          aria-label="Name of the model"
-          placeholder="Name of the model"
+          aria-label={t("Name of the model")}
+          placeholder={t("Name of the model")}
           value={name}
           onInput={(event) => setName(event.currentTarget.value)}
         />
       )}
       <Use
         wish={{ ...wish, name: name.trim() }}
-        label={models.length > 0 ? "Use it" : "Choose it all the same"}
+        label={models.length > 0 ? t("Use it") : t("Choose it all the same")}
         primary={models.length > 0}
         disabled={name.trim() === ""}
       />

@@ -6,6 +6,7 @@
 import { useEffect } from "preact/hooks";
 import { useModel } from "../model/context";
 import { Setup } from "./setup";
+import { t } from "../messages";
 
 /** The first of these that a workspace has is where it begins. */
 const BEGINNINGS = [
@@ -22,11 +23,11 @@ export function examplesFor(paths: readonly string[], front: string | undefined)
   const beginning = BEGINNINGS.map((look) => shallow.find((path) => look.test(path))).find((path) => path !== undefined);
   const tests = shallow.find((path) => TESTS.test(path));
   return [
-    beginning === undefined ? "Explain the main entry point of this project." : `Explain @${beginning} and what it starts.`,
-    front === undefined ? "What does the open file do?" : `What does @${front} do, and who uses it?`,
+    beginning === undefined ? t("Explain the main entry point of this project.") : t("Explain @{0} and what it starts.", beginning),
+    front === undefined ? t("What does the open file do?") : t("What does @{0} do, and who uses it?", front),
     tests === undefined
-      ? "Which tests are there, and how are they run?"
-      : `How are the tests in @${tests} run, and what do they leave out?`,
+      ? t("Which tests are there, and how are they run?")
+      : t("How are the tests in @{0} run, and what do they leave out?", tests),
   ];
 }
 
@@ -48,16 +49,16 @@ export function Welcome() {
   const fromPrompt = front === undefined || /[\s:]/.test(front) ? undefined : front;
   return (
     <div class="welcome">
-      <h2>Ask about this workspace</h2>
+      <h2>{t("Ask about this workspace")}</h2>
       {!ofAgent && engine.value?.kind === "embedded" && engine.value.model == null ? (
         <p>
-          No model is chosen, so answers are what searching the workspace finds.{" "}
+          {t("No model is chosen, so answers are what searching the workspace finds.")}{" "}
           <button type="button" class="link" onClick={() => model.askWho()}>
-            Choose who answers
+            {t("Choose who answers")}
           </button>
         </p>
       ) : (
-        <p>The agent reads, proposes changes and asks before it acts.</p>
+        <p>{t("The agent reads, proposes changes and asks before it acts.")}</p>
       )}
       <ul>
         {examplesFor(model.reading.paths.value, fromPrompt).map((text) => (
@@ -68,7 +69,7 @@ export function Welcome() {
           </li>
         ))}
       </ul>
-      <p class="hint">Type @ to name a file, a folder, a symbol or the problems. / has the commands.</p>
+      <p class="hint">{t("Type @ to name a file, a folder, a symbol or the problems. / has the commands.")}</p>
     </div>
   );
 }

@@ -4,6 +4,8 @@
  * Owns what of it is written: who said what, what was done and how it ended. Thoughts and counts are left out.
  */
 import type { Block, BlockOf } from "@breadboard-ls/sdk";
+import { t } from "../messages";
+import { statusWords } from "../status_words";
 
 /** `whole` gives an answer that a block shows cut. */
 export async function asMarkdown(
@@ -31,11 +33,11 @@ function written(block: Block): string | undefined {
     case "user":
       return `## You\n\n${block.text}\n\n## Agent`;
     case "tool": {
-      const did = `- ${block.title ?? block.name} (${block.status})`;
+      const did = `- ${block.title ?? block.name} (${statusWords(block.status)})`;
       return block.diff == null || block.diff === "" ? did : `${did}\n\n${fenced(block.diff, "diff")}`;
     }
     case "permission":
-      return `- Asked: ${block.permission.title} (${block.status})`;
+      return `- Asked: ${block.permission.title} (${statusWords(block.status)})`;
     case "plan":
       return block.steps.map(({ text, status }) => `- [${DONE.has(status ?? "") ? "x" : " "}] ${text}`).join("\n");
     case "notice":
@@ -50,7 +52,7 @@ function written(block: Block): string | undefined {
 }
 
 const DONE: ReadonlySet<string> = new Set(["done", "completed"]);
-const ENDED = { stopped: "The turn was stopped.", failed: "The turn failed.", cut: "The turn was cut off." };
+const ENDED = { stopped: t("The turn was stopped."), failed: t("The turn failed."), cut: t("The turn was cut off.") };
 
 /** In a fence that is longer than any in the text. */
 function fenced(text: string, language: string): string {

@@ -7,6 +7,7 @@ import type { Block } from "@breadboard-ls/sdk";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { IconButton } from "../blocks/icon";
 import { useModel } from "../model/context";
+import { t } from "../messages";
 
 /** The words of a row. */
 export function wordsOf(block: Block): string {
@@ -76,7 +77,7 @@ export function Find({ blocks, hasMore, onRow }: FindProps) {
     model.prompts.focus.value += 1;
   };
   const count =
-    query.trim() === "" ? "" : current === undefined ? "Nothing found" : `${places.indexOf(current) + 1} of ${places.length}`;
+    query.trim() === "" ? "" : current === undefined ? t("Nothing found") : t("{0} of {1}", places.indexOf(current) + 1, places.length);
   return (
     <div
       class="find"
@@ -91,8 +92,8 @@ export function Find({ blocks, hasMore, onRow }: FindProps) {
       <input
         ref={field}
         type="text"
-        placeholder="Find in the conversation"
-        aria-label="Find in the conversation"
+        placeholder={t("Find in the conversation")}
+        aria-label={t("Find in the conversation")}
         value={query}
         onInput={(event) => {
           setQuery(event.currentTarget.value);
@@ -105,12 +106,12 @@ export function Find({ blocks, hasMore, onRow }: FindProps) {
       <span class="hint" role="status">
         {count}
       </span>
-      <IconButton icon="arrow-up" label="Earlier" disabled={current === undefined} onClick={() => setAt(at + 1)} />
-      <IconButton icon="arrow-down" label="Later" disabled={current === undefined} onClick={() => setAt(at - 1)} />
-      <IconButton icon="close" label="Close" onClick={close} />
+      <IconButton icon="arrow-up" label={t("Earlier")} disabled={current === undefined} onClick={() => setAt(at + 1)} />
+      <IconButton icon="arrow-down" label={t("Later")} disabled={current === undefined} onClick={() => setAt(at - 1)} />
+      <IconButton icon="close" label={t("Close")} onClick={close} />
       {hasMore && (
         <button type="button" class="link" onClick={() => void model.sentences.attempt(() => model.reading.loadAll())}>
-          Search what is older too
+          {t("Search what is older too")}
         </button>
       )}
     </div>

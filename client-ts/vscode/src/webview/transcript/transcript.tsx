@@ -9,6 +9,7 @@ import { Welcome } from "../setup/welcome";
 import { Find } from "./find";
 import { type Row, rowsOf } from "./rows";
 import { type Rows, useRows } from "./window";
+import { t } from "../messages";
 
 export function Transcript({ session }: { session: OpenSession }) {
   const model = useModel();
@@ -55,15 +56,15 @@ export function Transcript({ session }: { session: OpenSession }) {
         ref={rows.scroller}
         tabindex={0}
         role="region"
-        aria-label="Conversation"
+        aria-label={t("Conversation")}
       >
         {hasMore && (
           <button type="button" class="link older" onClick={older}>
-            Show older
+            {t("Show older")}
           </button>
         )}
         {shown.length === 0 && session.attached.value && <Welcome />}
-        <div class="rows" role="feed" aria-label="Messages" aria-busy={model.running.value} style={{ height: `${rows.height}px` }}>
+        <div class="rows" role="feed" aria-label={t("Messages")} aria-busy={model.running.value} style={{ height: `${rows.height}px` }}>
           {rows.items.map((row) => {
             const one = shown[row.index];
             if (one === undefined) return null;
@@ -88,12 +89,12 @@ export function Transcript({ session }: { session: OpenSession }) {
         <div class="waiting" role="status">
           <Icon name="bell-dot" /> {waitingWords(pending.length)}{" "}
           <button type="button" class="link" onClick={() => model.asks.bring(pending[0]?.permission.requestId ?? "")}>
-            Show {pending.length === 1 ? "it" : "the oldest"}
+            {pending.length === 1 ? t("Show it") : t("Show the oldest")}
           </button>
         </div>
       )}
       {!rows.atEnd && (
-        <button type="button" class="to-end" onClick={rows.toEnd} title="Go to the end" aria-label="Go to the end">
+        <button type="button" class="to-end" onClick={rows.toEnd} title={t("Go to the end")} aria-label={t("Go to the end")}>
           <Icon name="arrow-down" />
         </button>
       )}
@@ -125,5 +126,5 @@ function useBrought(shown: readonly Row[], rows: Rows): void {
 }
 
 function waitingWords(count: number): string {
-  return count === 1 ? "One request waits." : `${count} requests wait.`;
+  return count === 1 ? t("One request waits.") : t("{0} requests wait.", count);
 }
