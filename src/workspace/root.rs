@@ -370,7 +370,7 @@ pub(crate) mod tests {
     /// A folder of this name at this place.
     pub(crate) fn folder(name: &str, path: &Path) -> Folder {
         Folder {
-            uri: format!("file://{}", path.display()),
+            uri: url::Url::from_file_path(path).map_or_else(|()| path.display().to_string(), String::from),
             name: name.to_owned(),
             path: Some(path.to_owned()),
         }
@@ -384,6 +384,32 @@ pub(crate) mod tests {
         assert_eq!(roots.choose(Some("b")).unwrap().path(), Ok(second.path()));
         assert_eq!(roots.choose(Some("c")).unwrap_err().code, ErrorCode::NotFound);
         assert_eq!(Roots::default().choose(None).unwrap_err().code, ErrorCode::NotFound);
+    }
+
+    /// Wine makes no junctions; the workflow runs this on Windows itself.
+    #[cfg(windows)]
+    #[test]
+    #[ignore = "makes junctions by cmd.exe, which Wine does not do"]
+    fn r000_36_a_junction_that_leads_out_is_refused_and_one_that_stays_inside_is_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let (workspace, outside) = (place.path().join("ws"), place.path().join("outside"));
+        for (folder, name) in [(workspace.join("real"), "own"), (outside.clone(), "secret")] {
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join(name), "x").unwrap();
+        }
+        for (link, target) in [("out", outside), ("in", workspace.join("real"))] {
+            let made = std::process::Command::new("cmd")
+                .args(["/c", "mklink", "/J"])
+                .args([workspace.join(link), target])
+                .output()
+                .unwrap();
+            assert!(made.status.success(), "{made:?}");
+        }
+        let roots = Roots::open(&[folder("ws", &workspace)]);
+        let root = roots.choose(None).unwrap();
+        let found = |path: &str| root.find(&parse(path).unwrap());
+        assert_eq!(found("out/secret").unwrap_err().code, ErrorCode::PathOutsideWorkspace);
+        assert_eq!(found("in/own"), Ok(PathBuf::from(r"real\own")));
     }
 
     #[test]

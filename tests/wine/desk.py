@@ -92,6 +92,8 @@ class Model:
 
     def __init__(self, *replies):
         replies, asked = list(replies), []
+        self.free = free = threading.Event()
+        free.set()
 
         class Handler(BaseHTTPRequestHandler):
             def log_message(self, *_):
@@ -103,6 +105,7 @@ class Model:
             def do_POST(self):
                 asked.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
                 reply = replies.pop(0) if replies else "Nothing more."
+                free.wait(PATIENCE)
                 delta, why = {"content": reply}, "stop"
                 if not isinstance(reply, str):
                     name, arguments = reply
@@ -111,11 +114,15 @@ class Model:
                     why = "tool_calls"
                 events = [{"choices": [{"index": 0, "delta": delta, "finish_reason": why}]}]
                 body = ("".join(f"data: {json.dumps(event)}\n\n" for event in events) + "data: [DONE]\n\n").encode()
-                self.send_response(200)
-                self.send_header("content-type", "text/event-stream")
-                self.send_header("content-length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
+                try:
+                    self.send_response(200)
+                    self.send_header("content-type", "text/event-stream")
+                    self.send_header("content-length", str(len(body)))
+                    self.end_headers()
+                    self.wfile.write(body)
+                except OSError:
+                    # Whoever asked is gone.
+                    self.close_connection = True
 
         self.asked = asked
         self.served = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -125,7 +132,15 @@ class Model:
     def options(self) -> dict:
         return {"model": {"provider": "openai", "name": "story", "url": self.url}, "workspaceTrusted": True}
 
+    def hold(self):
+        """Answers nothing until it is let go."""
+        self.free.clear()
+
+    def let_go(self):
+        self.free.set()
+
     def stop(self):
+        self.free.set()
         self.served.shutdown()
         self.served.server_close()
 

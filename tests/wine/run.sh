@@ -17,7 +17,7 @@
 #                                  Windows would have found the file.
 #   percent signs for scripts      its cmd.exe reads the arguments of a script twice, so `%PATH%` in one is replaced.
 #   locks of other programs        a file that is open can be renamed over here. The trying again is tested on Linux (platform::busy).
-#   Ctrl-C and real consoles       Wine without a screen has no console, so no key arrives as an event of one.
+#   windows of consoles            its console is the terminal that it was started in, which is enough for Ctrl-C.
 #   shares (UNC)                   there is no network share; names of shares are refused before anybody looks for one.
 #
 # Exit code 0: all held, or it was skipped. 1: something did not. 77: Wine or the compiler cannot be had here; a line says which.

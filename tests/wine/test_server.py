@@ -108,6 +108,38 @@ class OnWindows(unittest.TestCase):
             self.assertEqual(numbers, list(range(1, len(numbers) + 1)))
         self.assertEqual(server.shut_down(), 0)
 
+    @unittest.skipUnless(UNDER_WINE, "its console is a terminal of this system, which a test can type into")
+    def test_ctrl_c_stops_the_turn_and_not_the_server_in_the_middle_of_it(self):
+        import fcntl
+        import pty
+        import termios
+
+        model = self.model("held")
+        model.hold()
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        chosen = ["--model", "story", "--model-provider", "openai", "--model-url", model.url]
+        asked = subprocess.Popen(
+            [*WINE, PROGRAM, "ask", "--state-dir", self.place.windows("state"), *chosen, "hello"],
+            stdin=theirs, stdout=theirs, stderr=theirs, cwd=self.place.workspace, env=environment(TERM="xterm"),
+            start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
+        os.close(theirs)
+        self.addCleanup(asked.kill)
+        wait_for(lambda: model.asked, "the question")
+        os.write(ours, b"\x03")
+        said = b""
+        # The terminal ends with the last one who has it.
+        while b"stopping" not in said or asked.poll() is None:
+            try:
+                said += os.read(ours, 65_536)
+            except OSError:
+                break
+        model.let_go()
+        self.assertIn(b"stopping", said)
+        self.assertNotIn(b"does not listen", said)
+        self.assertEqual(asked.wait(60), 130, said)
+
     def agent(self, *steps: dict, command: str | None = None) -> dict:
         args = ["simulate", "acp", "--script", json.dumps(list(steps))]
         return {"workspaceTrusted": True, "agents": {"sim": {"command": command or windows_program(), "args": args}}}
