@@ -21,6 +21,7 @@ mod front;
 mod host;
 mod http;
 mod mcp;
+mod platform;
 mod process;
 mod serve;
 mod simulate;

@@ -74,7 +74,7 @@ const ROOMS: &[Room] = &[
     },
     Room {
         name: "editor",
-        imports: &[("app", PORTS), ("protocol", ANY), ("domain", ANY)],
+        imports: &[("app", PORTS), ("platform", ANY), ("protocol", ANY), ("domain", ANY)],
         never: &["rusqlite", "reqwest", "println!", "eprintln!"],
     },
     // Beside the editor's: other protocols over the same loop. Its search over HTTP is that of the embedded agent.
@@ -83,6 +83,7 @@ const ROOMS: &[Room] = &[
         imports: &[
             ("app", PORTS),
             ("host", &["index", "ports", "retrieval"]),
+            ("platform", ANY),
             ("protocol", ANY),
             ("domain", ANY),
         ],
@@ -94,24 +95,27 @@ const ROOMS: &[Room] = &[
             ("app", PORTS),
             ("host", ANY),
             ("http", ANY),
+            ("platform", ANY),
             ("process", ANY),
             ("protocol", ANY),
             ("domain", ANY),
         ],
         never: NOT_THE_EDITOR,
     },
+    // What each system does in its own way with files and processes; below all edges.
+    Room { name: "platform", imports: &[("domain", ANY)], never: NOT_THE_EDITOR },
     // Reads what foreign endpoints send, for whoever asks them; knows none of its callers.
     Room { name: "http", imports: &[("domain", ANY)], never: NOT_THE_EDITOR },
     // Below all who read a workspace: opening files beneath a handle, and ignore files.
-    Room { name: "confined", imports: &[("domain", ANY)], never: NOT_THE_EDITOR },
+    Room { name: "confined", imports: &[("platform", ANY), ("domain", ANY)], never: NOT_THE_EDITOR },
     Room {
         name: "host",
-        imports: &[("confined", ANY), ("http", ANY), ("domain", ANY)],
+        imports: &[("confined", ANY), ("http", ANY), ("platform", ANY), ("domain", ANY)],
         never: NOT_THE_EDITOR,
     },
     Room {
         name: "store",
-        imports: &[("app", PORTS), ("host", &["ports"]), ("domain", ANY)],
+        imports: &[("app", PORTS), ("host", &["ports"]), ("platform", ANY), ("domain", ANY)],
         never: NOT_THE_EDITOR,
     },
     Room {
@@ -120,6 +124,7 @@ const ROOMS: &[Room] = &[
             ("app", PORTS),
             ("confined", ANY),
             ("host", &["ports"]),
+            ("platform", ANY),
             ("process", ANY),
             ("protocol", ANY),
             ("domain", ANY),
@@ -134,13 +139,14 @@ const ROOMS: &[Room] = &[
             ("confined", ANY),
             ("host", &["ports"]),
             ("http", ANY),
+            ("platform", ANY),
             ("process", ANY),
             ("protocol", ANY),
             ("domain", ANY),
         ],
         never: NOT_THE_EDITOR,
     },
-    Room { name: "process", imports: &[("domain", ANY)], never: NOT_THE_EDITOR },
+    Room { name: "process", imports: &[("platform", ANY), ("domain", ANY)], never: NOT_THE_EDITOR },
     Room { name: "simulate", imports: &[("domain", &["dialect", "wire"])], never: NOT_THE_EDITOR },
     // They wire everything together.
     Room {
@@ -153,6 +159,7 @@ const ROOMS: &[Room] = &[
             ("front", ANY),
             ("host", ANY),
             ("http", ANY),
+            ("platform", ANY),
             ("process", ANY),
             ("protocol", ANY),
             ("simulate", ANY),

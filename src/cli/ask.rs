@@ -40,6 +40,7 @@ use super::knowledge::{Knowledge, KnownAgent};
 use super::own_words::own_words;
 use super::terminal::{Terminal, Tone, marked, visible, visible_code, width};
 use super::user_settings::stated;
+use crate::platform::real_path;
 use crate::protocol::permission::PermissionListResult;
 use crate::protocol::request::{InitResult, ListSessionsResult};
 use crate::protocol::settings::EngineKind;
@@ -125,7 +126,7 @@ fn finish(mut turn: AskTurn, ended: Result<(), AskEnded>) -> Exit {
 
 pub(super) fn folder(path: &Path) -> Result<PathBuf, String> {
     let shown = path.display();
-    let whole = path.canonicalize().map_err(|error| {
+    let whole = real_path(path).map_err(|error| {
         format!("The workspace {shown} cannot be opened ({error}); give another --workspace.")
     })?;
     if whole.is_dir() {

@@ -122,6 +122,9 @@ impl Client {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        // `CREATE_NEW_PROCESS_GROUP` (winbase.h), which hears no Ctrl-C of the console.
+        #[cfg(windows)]
+        std::os::windows::process::CommandExt::creation_flags(&mut command, 0x200);
         let mut child = command.spawn().map_err(|error| {
             ClientError::Start(format!("The server could not be started: {error}; reinstall breadboard-ls."))
         })?;

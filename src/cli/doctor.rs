@@ -22,6 +22,7 @@ use super::session_trial::{SessionTrial, session, trial};
 use super::state_check::{look, state};
 use super::terminal::{Terminal, visible};
 use super::user_settings::stated;
+use crate::platform::real_path;
 use crate::process::can_confine;
 use crate::protocol::request::{ConnectionStatus, InitResult};
 use crate::protocol::settings::EngineKind;
@@ -303,8 +304,7 @@ fn trust(trusted: bool, kind: EngineKind) -> Check {
 }
 
 fn readable(path: &Path) -> Result<PathBuf, String> {
-    let whole =
-        path.canonicalize().map_err(|error| format!("{} cannot be opened: {error}", path.display()))?;
+    let whole = real_path(path).map_err(|error| format!("{} cannot be opened: {error}", path.display()))?;
     std::fs::read_dir(&whole).map_err(|error| format!("{} cannot be read: {error}", whole.display()))?;
     Ok(whole)
 }

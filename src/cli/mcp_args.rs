@@ -10,6 +10,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::command_line::words;
+use crate::platform::real_path;
 use crate::protocol::mcp::McpServerSetting;
 
 /// Bytes of a file of servers.
@@ -80,7 +81,7 @@ impl McpConfig {
             setting.definition(name)?;
         }
         // The child that serves may work in another folder.
-        let path = path.canonicalize().map_err(|error| format!("it cannot be read: {error}"))?;
+        let path = real_path(&path).map_err(|error| format!("it cannot be read: {error}"))?;
         Ok(Self { path: path.to_string_lossy().into_owned(), servers })
     }
 }

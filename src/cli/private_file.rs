@@ -5,6 +5,8 @@
 use std::io::Write;
 use std::path::Path;
 
+use crate::platform::{private, until_free};
+
 /// Writes the text in place of what the file held, and makes the folders above it.
 ///
 /// # Errors
@@ -15,18 +17,12 @@ pub(super) fn replace(file: &Path, text: &str) -> std::io::Result<()> {
     }
     let mut name = file.as_os_str().to_owned();
     name.push(format!(".{}", uuid::Uuid::new_v4()));
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    let written = options.open(&name).and_then(|mut made| {
+    let written = private::create_file(Path::new(&name), private::new_file()).and_then(|mut made| {
         made.write_all(text.as_bytes())?;
-        made.sync_all()?;
-        std::fs::rename(&name, file)
+        made.sync_all()
     });
+    // Closed before it is renamed: nothing else opens it until then on Windows.
+    let written = written.and_then(|()| until_free(|| std::fs::rename(&name, file)));
     if written.is_err() {
         let _ = std::fs::remove_file(&name);
     }

@@ -14,6 +14,8 @@ use ignore::Match;
 use super::ignore_file::{self, IgnoreBudget, IgnoreFile};
 use super::user_excludes;
 
+use crate::platform::real_path;
+
 /// Directories above a folder in which the top of its repository is looked for.
 const MOST_ABOVE: usize = 64;
 
@@ -77,7 +79,7 @@ impl<'a> IgnoreRules<'a> {
 
     /// A folder may be a part of a repository whose top lies above it.
     fn read_above(&mut self, path: &Path) {
-        let Ok(real) = path.canonicalize() else { return };
+        let Ok(real) = real_path(path) else { return };
         let above: Vec<&Path> = real.ancestors().skip(1).take(MOST_ABOVE).collect();
         let Some(top) = above.iter().position(|at| at.join(".git").symlink_metadata().is_ok()) else {
             return;

@@ -39,6 +39,10 @@ pub(crate) fn open_regular(dir: &Dir, place: &Path, links: Links) -> Result<(Fil
     let mut options = OpenOptions::new();
     options.read(true);
     set_flags(&mut options, links);
+    #[cfg(not(unix))]
+    if links == Links::Refused && dir.symlink_metadata(place).is_ok_and(|found| found.is_symlink()) {
+        return Err(NotOpened::NotRegular);
+    }
     let file = match dir.open_with(place, &options) {
         Ok(file) => file,
         Err(error) if is_refused_link(&error, links) => return Err(NotOpened::NotRegular),
@@ -76,6 +80,7 @@ fn set_flags(options: &mut OpenOptions, links: Links) {
     options.custom_flags(flags.bits().cast_signed());
 }
 
+/// Here it is looked whether a name is a link before it is opened.
 #[cfg(not(unix))]
 fn set_flags(_: &mut OpenOptions, _: Links) {}
 

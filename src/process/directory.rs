@@ -7,6 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::platform::real_path;
+
 /// An open directory. Cloning shares the handle.
 #[derive(Debug, Clone)]
 pub struct Directory {
@@ -23,7 +25,7 @@ impl Directory {
     ///
     /// What the system says, `NotADirectory` among it.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let real = path.canonicalize()?;
+        let real = real_path(path)?;
         Ok(Self { handle: Arc::new(open(&real)?), path: path.to_owned(), real })
     }
 
@@ -33,7 +35,7 @@ impl Directory {
     ///
     /// What the system says when nothing lies there any more.
     pub fn from_handle(handle: File, path: PathBuf) -> io::Result<Self> {
-        let real = path.canonicalize()?;
+        let real = real_path(&path)?;
         Ok(Self { path, real, handle: Arc::new(handle) })
     }
 

@@ -1,9 +1,11 @@
-//! Where processes cannot be found by their parents: the guardian is trusted to do its work.
+//! Where processes cannot be found by their parents: a guardian that was killed leaves its program to us, which is killed then with
+//! its process group. The end of a guardian is the end of its control socket, so nobody has to look for it.
 //!
-//! Owns nothing. Never looks at a process.
+//! Owns the number of that group while it runs. What left the group is not found.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use tokio::process::{Child, Command};
@@ -11,10 +13,12 @@ use tokio::process::{Child, Command};
 use super::Hold;
 use super::heartbeat::{self, Beats};
 
-/// Nobody's eye on a tree.
+/// The group of a program that runs under a guardian.
 #[derive(Debug)]
 pub(super) struct Oversight {
     _beats: Beats,
+    /// The program, which leads its group; 0 before it runs and when nothing is left of it.
+    group: AtomicI32,
 }
 
 /// A tree that is about to be started.
@@ -50,7 +54,7 @@ impl Prepared {
     /// Starts the guardian.
     pub(super) fn start(self, command: &mut Command) -> io::Result<(Oversight, Child)> {
         let guardian = command.spawn()?;
-        Ok((Oversight { _beats: self.beats }, guardian))
+        Ok((Oversight { _beats: self.beats, group: AtomicI32::new(0) }, guardian))
     }
 }
 
@@ -59,23 +63,31 @@ impl Oversight {
     pub(super) fn guarded_by(&self, _: i32) {}
 
     /// The program runs.
-    pub(super) fn runs(&self, _: i32) {}
+    pub(super) fn runs(&self, program: i32) {
+        self.group.store(program, Ordering::Relaxed);
+    }
 
     /// As far as is known.
     pub(super) fn is_guarded(&self) -> bool {
         true
     }
 
-    /// Left to the guardian.
-    pub(super) fn kill(&self) {}
+    /// The guardian cannot do it any more, or takes too long.
+    pub(super) fn kill(&self) {
+        if let Some(group) = rustix::process::Pid::from_raw(self.group.load(Ordering::Relaxed)) {
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+    }
 
     /// As far as is known.
     pub(super) fn gone(&self) -> impl Future<Output = ()> + use<> {
         std::future::ready(())
     }
 
-    /// Nothing is left.
-    pub(super) fn ended_well(&self) {}
+    /// Nothing is left, and the number may be another one's soon.
+    pub(super) fn ended_well(&self) {
+        self.group.store(0, Ordering::Relaxed);
+    }
 
     /// The guardian was buried.
     pub(super) fn buried(&self) {}

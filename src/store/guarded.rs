@@ -7,6 +7,9 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+#[cfg(windows)]
+use crate::platform::private;
+
 /// What to do where there is no file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
@@ -67,7 +70,7 @@ pub(super) fn open(path: &Path, missing: Missing) -> io::Result<Option<File>> {
     Ok(Some(file))
 }
 
-/// The same, for platforms whose directories of users are closed to others anyway.
+/// The same by an access list.
 #[cfg(not(unix))]
 pub(super) fn open(path: &Path, missing: Missing) -> io::Result<Option<File>> {
     match std::fs::symlink_metadata(path) {
@@ -79,8 +82,9 @@ pub(super) fn open(path: &Path, missing: Missing) -> io::Result<Option<File>> {
         }
         Err(error) => return Err(error),
     }
-    let create = missing == Missing::Create;
-    std::fs::OpenOptions::new().read(true).write(true).create(create).truncate(false).open(path).map(Some)
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true).write(true).create(missing == Missing::Create).truncate(false);
+    private::open_and_close_to_others(path, options).map(Some)
 }
 
 /// Opens a file, or makes it.

@@ -5,6 +5,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::platform::private;
+
 /// The name of our directory inside the platform's place for state.
 const DIRECTORY: &str = "breadboard-ls";
 
@@ -67,10 +69,10 @@ pub(crate) fn resolve_state_dir(given: Option<&str>) -> Option<PathBuf> {
 /// The directory cannot be made, belongs to another user, or lets every user write: then anybody could replace what lies in
 /// it. (A group that may write is common where each user has one of its own, so that is only said.)
 pub(super) fn prepare(state_dir: &Path) -> io::Result<Option<String>> {
+    private::create_folder(state_dir)?;
     #[cfg(unix)]
     {
-        use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(state_dir)?;
+        use std::os::unix::fs::MetadataExt;
         let found = std::fs::metadata(state_dir)?;
         if !found.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
@@ -90,6 +92,14 @@ pub(super) fn prepare(state_dir: &Path) -> io::Result<Option<String>> {
     }
     #[cfg(not(unix))]
     {
-        std::fs::create_dir_all(state_dir).map(|()| None)
+        if !state_dir.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        let shown = state_dir.display();
+        Ok(private::is_changed_by_others(state_dir)?.then(|| {
+            format!(
+                "Others may write in the state directory {shown}, and so replace your sessions; close it with `icacls \"{shown}\" /inheritance:r /grant:r %USERNAME%:(OI)(CI)F`."
+            )
+        }))
     }
 }

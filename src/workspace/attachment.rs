@@ -3,7 +3,7 @@
 //! A chosen file is read by `chosen`; a link of the workspace that leads out is refused. What is kept is readable by the user
 //! alone. Never deletes.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -17,6 +17,7 @@ use super::root::{Roots, cause, short};
 use crate::app::ports::Attachment;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::text;
+use crate::platform::{private, until_free};
 
 /// Largest attachment, inclusive: 10 MiB.
 pub(super) const MAX_BYTES: u64 = 10 * 1_024 * 1_024;
@@ -128,13 +129,13 @@ fn chosen_file(roots: &Roots, uri: &str) -> Result<Vec<u8>, CodedError> {
 }
 
 fn keep(directory: &Path, digest: &str, bytes: &[u8]) -> io::Result<PathBuf> {
-    create_private(directory)?;
+    private::create_folder(directory)?;
     let path = directory.join(digest);
     if is_kept(&path, bytes) {
         return Ok(path);
     }
     let partial = directory.join(format!("{digest}.{}.partial", uuid::Uuid::new_v4()));
-    let written = write_private(&partial, bytes).and_then(|()| fs::rename(&partial, &path));
+    let written = write_private(&partial, bytes).and_then(|()| until_free(|| fs::rename(&partial, &path)));
     if written.is_err() {
         // The first failure is the one to tell.
         let _ = fs::remove_file(&partial);
@@ -148,26 +149,8 @@ fn is_kept(path: &Path, bytes: &[u8]) -> bool {
     fs::symlink_metadata(path).is_ok_and(same) && fs::read(path).is_ok_and(|kept| kept == bytes)
 }
 
-fn create_private(directory: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt;
-        builder.mode(0o700);
-    }
-    builder.create(directory)
-}
-
 fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    let mut file = options.open(path)?;
+    let mut file = private::create_file(path, private::new_file())?;
     file.write_all(bytes)?;
     file.sync_all()
 }

@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::confined::read_bounded;
+use crate::platform::real_path;
 
 /// Bytes of a file that names another: longer than any path.
 const MAX_POINTER: u64 = 16 * 1_024;
@@ -39,7 +40,7 @@ pub(super) enum Refused {
 /// # Errors
 /// `Refused` when there is none, or when it is not proved that its files are its own.
 pub(super) fn top_of(directory: &Path) -> Result<PathBuf, Refused> {
-    let real = directory.canonicalize().map_err(|_| Refused::None)?;
+    let real = real_path(directory).map_err(|_| Refused::None)?;
     for at in real.ancestors() {
         let Ok(found) = fs::symlink_metadata(at.join(".git")) else { continue };
         prove(at, &found)?;
@@ -55,7 +56,7 @@ pub(super) fn git_dir_of(top: &Path) -> Option<PathBuf> {
         return Some(named);
     }
     let text = pointer(&named)?;
-    top.join(text.strip_prefix("gitdir:")?.trim()).canonicalize().ok()
+    real_path(&top.join(text.strip_prefix("gitdir:")?.trim())).ok()
 }
 
 fn prove(at: &Path, found: &Metadata) -> Result<(), Refused> {
@@ -64,7 +65,7 @@ fn prove(at: &Path, found: &Metadata) -> Result<(), Refused> {
         return own(&named);
     }
     if found.is_symlink() {
-        let real = named.canonicalize().map_err(|_| Refused::Elsewhere(".git"))?;
+        let real = real_path(&named).map_err(|_| Refused::Elsewhere(".git"))?;
         return if real.is_dir() && real.starts_with(at) {
             own(&real)
         } else {
@@ -76,11 +77,11 @@ fn prove(at: &Path, found: &Metadata) -> Result<(), Refused> {
     }
     let text = pointer(&named).ok_or(Refused::Unreadable(".git"))?;
     let target = text.strip_prefix("gitdir:").ok_or(Refused::Unreadable(".git"))?.trim();
-    let git_dir = at.join(target).canonicalize().map_err(|_| Refused::Elsewhere(".git"))?;
+    let git_dir = real_path(&at.join(target)).map_err(|_| Refused::Elsewhere(".git"))?;
     match pointer(&git_dir.join("commondir")) {
         Some(common) => {
             let common =
-                git_dir.join(common.trim()).canonicalize().map_err(|_| Refused::Elsewhere("commondir"))?;
+                real_path(&git_dir.join(common.trim())).map_err(|_| Refused::Elsewhere("commondir"))?;
             // The repository lists its worktrees, and says of each where it is.
             let listed = git_dir.parent() == Some(&common.join("worktrees"));
             if !listed || !names(&git_dir, pointer(&git_dir.join("gitdir")), &named) {
@@ -101,10 +102,10 @@ fn prove(at: &Path, found: &Metadata) -> Result<(), Refused> {
 
 /// Whether what `git_dir` says about its place means `place`.
 fn names(git_dir: &Path, said: Option<String>, place: &Path) -> bool {
-    let real = |path: &Path| Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
+    let real = |path: &Path| Some(real_path(path.parent()?).ok()?.join(path.file_name()?));
     let Some(said) = said.map(|said| git_dir.join(said.trim())) else { return false };
     // The `.git` of a worktree is a file, a submodule's folder may have been named by a link: only the place counts.
-    match said.canonicalize() {
+    match real_path(&said) {
         Ok(found) if place.file_name() != Some(OsStr::new(".git")) => found == place,
         Ok(_) | Err(_) => real(&said).as_deref() == Some(place),
     }
@@ -120,8 +121,7 @@ pub(super) fn own(git_dir: &Path) -> Result<(), Refused> {
     let alternates = objects.join("info/alternates");
     if fs::symlink_metadata(&alternates).is_ok() {
         let text = pointer(&alternates).ok_or(Refused::Unreadable("objects/info/alternates"))?;
-        let inside =
-            |line: &str| objects.join(line).canonicalize().is_ok_and(|real| real.starts_with(git_dir));
+        let inside = |line: &str| real_path(&objects.join(line)).is_ok_and(|real| real.starts_with(git_dir));
         if !text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).all(inside) {
             return Err(Refused::Elsewhere("objects/info/alternates"));
         }
@@ -177,7 +177,7 @@ fn look(git_dir: &Path, at: &Path, left: &mut usize, depth: Depth) -> Result<(),
         } else if kind.is_symlink() {
             // Hooks are linked to where they are kept, and never run by us.
             let is_hooks = matches!(depth, Depth::Top) && name == "hooks";
-            let leads_out = || !path.canonicalize().is_ok_and(|real| real.starts_with(git_dir));
+            let leads_out = || !real_path(&path).is_ok_and(|real| real.starts_with(git_dir));
             if !is_hooks && leads_out() {
                 return Err(Refused::Elsewhere(what));
             }

@@ -7,10 +7,11 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use crate::domain::approval::FolderIdentity;
+use crate::platform::real_path;
 
 /// The identity of the folder that this path leads to now; `None` where it leads to none.
 pub(super) fn identity(folder: &Path) -> Option<FolderIdentity> {
-    let real = folder.canonicalize().ok()?;
+    let real = real_path(folder).ok()?;
     let metadata = real.symlink_metadata().ok().filter(Metadata::is_dir)?;
     Some(FolderIdentity { path: real.to_string_lossy().into_owned(), mark: mark(&metadata) })
 }
@@ -28,6 +29,7 @@ fn number(metadata: &Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::ino(metadata)
 }
 
+/// The standard library does not tell it here; what counts is the birth.
 #[cfg(not(unix))]
 fn number(_: &Metadata) -> u64 {
     0

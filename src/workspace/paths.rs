@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 
 use super::root::{Root, Roots};
 use crate::confined::IgnoreRules;
+use crate::platform::typed_name;
 
 /// Most paths. In a larger tree those nearest to the root are named: nobody types what nobody knows.
 const MOST: usize = 30_000;
@@ -35,7 +36,7 @@ fn walk(root: &Root, before: &str, found: &mut Vec<String>) {
         // What cannot be listed is not named; the rest is.
         let Ok(entries) = dir.read_dir(place) else { continue };
         for entry in entries.flatten() {
-            let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else { continue };
+            let (Some(name), Ok(kind)) = (typed_name(entry.file_name()), entry.file_type()) else { continue };
             let relative = if directory.is_empty() { name.clone() } else { format!("{directory}/{name}") };
             if name.starts_with('.')
                 || name.chars().any(char::is_control)

@@ -33,6 +33,10 @@ pub(crate) fn real_place(path: &Path) -> Option<RealPlace> {
             return None;
         }
         at.push(&part);
+        // A drive or a share alone is no place yet; its root comes next.
+        if matches!(Path::new(&part).components().next(), Some(Component::Prefix(_))) {
+            continue;
+        }
         if ["/proc", "/dev", "/sys"].iter().any(|own| at.starts_with(own)) {
             return None;
         }

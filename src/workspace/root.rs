@@ -16,6 +16,7 @@ use crate::confined::{self, Links, NotOpened};
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::policy::path::WorkspacePath;
 use crate::domain::policy::uri::push_encoded;
+use crate::platform::{is_held, real_path, strip_base};
 
 /// All roots, in order.
 #[derive(Debug, Default)]
@@ -57,11 +58,11 @@ impl Roots {
 
     /// The root that is this directory, whatever links lead to it.
     pub(super) fn at(&self, directory: &Path) -> Option<&Root> {
-        let real = directory.canonicalize().ok();
+        let real = real_path(directory).ok();
         self.0.iter().find(|root| {
             root.path
                 .as_deref()
-                .is_some_and(|path| path == directory || (real.is_some() && path.canonicalize().ok() == real))
+                .is_some_and(|path| path == directory || (real.is_some() && real_path(path).ok() == real))
         })
     }
 
@@ -125,7 +126,7 @@ impl Root {
             return Ok(Arc::clone(&opened.dir));
         }
         let path = self.path()?;
-        let real = path.canonicalize().ok();
+        let real = real_path(path).ok();
         if handle
             .as_ref()
             .is_some_and(|before| before.real.is_some() && real.is_some() && before.real != real)
@@ -179,9 +180,9 @@ impl Root {
     /// A link may lead back into the root by an absolute target, which no handle follows. The place it names is opened
     /// through the handle again, so a link that changes meanwhile leads nowhere.
     fn absolute_link(&self, path: &Path) -> Option<PathBuf> {
-        let root = self.path.as_ref()?.canonicalize().ok()?;
-        let target = root.join(path).canonicalize().ok()?;
-        target.strip_prefix(&root).ok().map(Path::to_path_buf)
+        let root = real_path(self.path.as_ref()?).ok()?;
+        let target = real_path(&root.join(path)).ok()?;
+        strip_base(&target, &root)
     }
 }
 
@@ -244,11 +245,11 @@ impl Roots {
     pub(super) fn holding(&self, path: &Path) -> Result<(&Root, WorkspacePath), CodedError> {
         let inside = |root: &Root| {
             let named = root.path.clone()?;
-            let real = named.canonicalize().ok();
+            let real = real_path(&named).ok();
             [Some(named), real]
                 .into_iter()
                 .flatten()
-                .find_map(|base| Some((base.components().count(), path.strip_prefix(&base).ok()?.to_owned())))
+                .find_map(|base| Some((base.components().count(), strip_base(path, &base)?)))
         };
         let held = self.0.iter().filter_map(|root| inside(root).map(|(depth, rest)| (depth, root, rest)));
         let Some((_, root, rest)) = held.max_by_key(|(depth, ..)| *depth) else {
@@ -279,18 +280,15 @@ pub(super) struct Named<'a> {
 impl Roots {
     /// The folder through which an absolute path goes; `None` when it goes through none.
     pub(super) fn crossed(&self, path: &Path) -> Option<Named<'_>> {
-        let bases: Vec<(&Root, PathBuf)> = self
-            .0
-            .iter()
-            .filter_map(|root| Some((root, root.path.as_deref()?.canonicalize().ok()?)))
-            .collect();
+        let bases: Vec<(&Root, PathBuf)> =
+            self.0.iter().filter_map(|root| Some((root, real_path(root.path.as_deref()?).ok()?))).collect();
         let mut prefixes: Vec<&Path> = path.ancestors().collect();
         prefixes.reverse();
         prefixes.into_iter().find_map(|prefix| {
-            let real = prefix.canonicalize().ok()?;
+            let real = real_path(prefix).ok()?;
             let (root, inner) = bases
                 .iter()
-                .filter_map(|(root, base)| Some((*root, real.strip_prefix(base).ok()?)))
+                .filter_map(|(root, base)| Some((*root, strip_base(&real, base)?)))
                 .min_by_key(|(_, inner)| inner.components().count())?;
             Some(Named { root, rest: inner.join(path.strip_prefix(prefix).ok()?) })
         })
@@ -317,6 +315,14 @@ pub(super) fn refusal(error: &io::Error, path: &WorkspacePath) -> CodedError {
         return CodedError::new(
             ErrorCode::PathOutsideWorkspace,
             format!("`{shown}` is a link that leads out of the workspace; name a path inside it."),
+        );
+    }
+    if is_held(error) {
+        return CodedError::new(
+            ErrorCode::Conflict,
+            format!(
+                "`{shown}` is open in another program, which lets nobody change it; close it there and try again."
+            ),
         );
     }
     match error.kind() {
@@ -364,7 +370,7 @@ pub(crate) mod tests {
     /// A folder of this name at this place.
     pub(crate) fn folder(name: &str, path: &Path) -> Folder {
         Folder {
-            uri: format!("file://{}", path.display()),
+            uri: url::Url::from_file_path(path).map_or_else(|()| path.display().to_string(), String::from),
             name: name.to_owned(),
             path: Some(path.to_owned()),
         }
@@ -378,6 +384,32 @@ pub(crate) mod tests {
         assert_eq!(roots.choose(Some("b")).unwrap().path(), Ok(second.path()));
         assert_eq!(roots.choose(Some("c")).unwrap_err().code, ErrorCode::NotFound);
         assert_eq!(Roots::default().choose(None).unwrap_err().code, ErrorCode::NotFound);
+    }
+
+    /// Wine makes no junctions; the workflow runs this on Windows itself.
+    #[cfg(windows)]
+    #[test]
+    #[ignore = "makes junctions by cmd.exe, which Wine does not do"]
+    fn r000_36_a_junction_that_leads_out_is_refused_and_one_that_stays_inside_is_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let (workspace, outside) = (place.path().join("ws"), place.path().join("outside"));
+        for (folder, name) in [(workspace.join("real"), "own"), (outside.clone(), "secret")] {
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join(name), "x").unwrap();
+        }
+        for (link, target) in [("out", outside), ("in", workspace.join("real"))] {
+            let made = std::process::Command::new("cmd")
+                .args(["/c", "mklink", "/J"])
+                .args([workspace.join(link), target])
+                .output()
+                .unwrap();
+            assert!(made.status.success(), "{made:?}");
+        }
+        let roots = Roots::open(&[folder("ws", &workspace)]);
+        let root = roots.choose(None).unwrap();
+        let found = |path: &str| root.find(&parse(path).unwrap());
+        assert_eq!(found("out/secret").unwrap_err().code, ErrorCode::PathOutsideWorkspace);
+        assert_eq!(found("in/own"), Ok(PathBuf::from(r"real\own")));
     }
 
     #[test]

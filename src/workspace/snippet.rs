@@ -17,6 +17,7 @@ use crate::domain::edits::lines::{Seen, Selection, Unit, Wanted, count_stream, s
 use crate::domain::edits::overlay::{OpenDocument, Overlay};
 use crate::domain::edits::text::{self, TextFormat};
 use crate::domain::policy::path::WorkspacePath;
+use crate::platform::{real_path, same_path};
 use crate::protocol::request::{ReadFileSnippetParams, ReadFileSnippetResult, SnippetSource};
 
 /// Bytes of content when the client does not say.
@@ -94,7 +95,7 @@ pub(super) fn open_document<'a>(
         return None;
     }
     let base = root.path().ok()?;
-    let real_base = base.canonicalize().ok();
+    let real_base = real_path(base).ok();
     let mut names: Vec<PathBuf> = Vec::new();
     for base in [Some(base), real_base.as_deref()].into_iter().flatten() {
         names.push(base.join(path.as_str()));
@@ -102,20 +103,8 @@ pub(super) fn open_document<'a>(
     }
     overlay.iter().find_map(|(uri, document)| {
         let opened = Url::parse(uri).ok()?.to_file_path().ok()?;
-        names.iter().any(|name| same_file_name(name, &opened)).then_some((uri, &**document))
+        names.iter().any(|name| same_path(name, &opened)).then_some((uri, &**document))
     })
-}
-
-#[cfg(not(windows))]
-fn same_file_name(one: &Path, other: &Path) -> bool {
-    one == other
-}
-
-/// Windows keeps the case of names and ignores it, and editors differ in how they write a drive.
-#[cfg(windows)]
-fn same_file_name(one: &Path, other: &Path) -> bool {
-    let folded = |path: &Path| path.to_string_lossy().replace('/', "\\").to_lowercase();
-    folded(one) == folded(other)
 }
 
 struct SnippetPart {

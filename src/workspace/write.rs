@@ -19,6 +19,7 @@ use crate::domain::approval::FileMode;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::text::{self, PLAIN, TextFormat};
 use crate::domain::policy::path::WorkspacePath;
+use crate::platform::until_free;
 
 /// Largest file that is replaced: above it nobody reviews a change as text, and it is held in memory twice.
 pub(super) const MAX_BYTES: u64 = 64 * 1_024 * 1_024;
@@ -265,7 +266,7 @@ impl<'a> Partial<'a> {
 
     /// Takes the place of a file.
     pub(super) fn replace(mut self, name: &Path) -> io::Result<()> {
-        self.dir.rename(&self.name, self.dir, name)?;
+        until_free(|| self.dir.rename(&self.name, self.dir, name))?;
         self.done = true;
         settle(self.dir)
     }
@@ -274,12 +275,12 @@ impl<'a> Partial<'a> {
     pub(super) fn appear(mut self, name: &Path) -> io::Result<()> {
         match self.dir.hard_link(&self.name, self.dir, name) {
             Ok(()) => {
-                self.dir.remove_file(&self.name)?;
+                until_free(|| self.dir.remove_file(&self.name))?;
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
             // A file system without hard links.
             Err(_) if self.dir.symlink_metadata(name).is_err() => {
-                self.dir.rename(&self.name, self.dir, name)?;
+                until_free(|| self.dir.rename(&self.name, self.dir, name))?;
             }
             Err(_) => return Err(io::ErrorKind::AlreadyExists.into()),
         }

@@ -7,6 +7,8 @@ use std::path::{Component, Path, PathBuf};
 
 use url::Url;
 
+use crate::platform::real_path;
+
 /// Longest path that is looked for, in bytes.
 const LONGEST: usize = 512;
 
@@ -20,7 +22,7 @@ pub(in crate::cli) struct Places {
 impl Places {
     /// Links files below `root`.
     pub(in crate::cli) fn within(root: &Path) -> Self {
-        Self { root: root.canonicalize().ok() }
+        Self { root: real_path(root).ok() }
     }
 
     /// The drawn text with its places as links. Colours in it stay where they are.
@@ -88,7 +90,7 @@ fn place(root: &Path, word: &str) -> Option<(std::ops::Range<usize>, Url)> {
     if !relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
         return None;
     }
-    let file = root.join(relative).canonicalize().ok()?;
+    let file = real_path(&root.join(relative)).ok()?;
     if !file.starts_with(root) || !file.is_file() {
         return None;
     }

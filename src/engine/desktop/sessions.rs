@@ -16,6 +16,7 @@ use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::desktop::http::{self, HostSession, HostWorkspace};
 use crate::domain::remedy::Remedy;
 use crate::engine::time;
+use crate::platform::real_path;
 use crate::protocol::request::{DeleteSessionResult, ListSessionsResult};
 
 /// Sessions in one list, newest first; nobody scrolls further.
@@ -77,7 +78,7 @@ pub(super) async fn workspace_of(
 
 /// A path in another spelling is the same folder: `/tmp` is a link on some systems.
 fn same_folder(one: &Path, other: &Path) -> bool {
-    let real = |path: &Path| path.canonicalize().ok();
+    let real = |path: &Path| real_path(path).ok();
     one == other || real(one).is_some_and(|one| real(other) == Some(one))
 }
 

@@ -22,6 +22,7 @@ use crate::domain::coded_error::CodedError;
 use crate::domain::dialect::acp::agent_end::hello::{AcpClientAbilities, introduction};
 use crate::domain::dialect::acp::agent_end::method;
 use crate::domain::dialect::acp::decode::RpcId;
+use crate::platform::real_path;
 use crate::protocol::settings::EngineKind;
 use crate::protocol::version::{SERVER_NAME, SERVER_VERSION};
 
@@ -174,7 +175,7 @@ impl AcpFront {
                 "The folder of a session is an absolute path; give the whole path.",
             ));
         }
-        let whole = given.canonicalize().ok().filter(|whole| whole.is_dir()).ok_or_else(|| {
+        let whole = real_path(&given).ok().filter(|whole| whole.is_dir()).ok_or_else(|| {
             RpcFault::params("The folder of the session is not there, or is no folder; give another one.")
         })?;
         let cell = {

@@ -18,6 +18,7 @@ use crate::domain::dialect::acp::agent_end::prompt::{PromptPlace, SpokenPrompt, 
 use crate::domain::dialect::acp::agent_end::stop;
 use crate::domain::dialect::acp::agent_end::updates::said;
 use crate::domain::fact::NoticeLevel;
+use crate::platform::real_path;
 use crate::protocol::Request;
 use crate::protocol::request::{
     AttachmentPutParams, AttachmentPutResult, QueueParams, SendMessageParams, SendMessageResult,
@@ -186,6 +187,6 @@ async fn stop_turn(session: &Rc<AcpSession>, message_id: String, waits: bool) {
 fn path_of_address(uri: &str) -> Option<String> {
     let path = Url::parse(uri).ok().filter(|url| url.scheme() == "file")?.to_file_path().ok()?;
     // As the session's folder is spelled.
-    let whole = path.canonicalize().unwrap_or(path);
+    let whole = real_path(&path).unwrap_or(path);
     Some(Path::to_string_lossy(&whole).into_owned())
 }

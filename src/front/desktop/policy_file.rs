@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use crate::platform::{private, until_free};
 use crate::protocol::desktop::body::{PolicyBody, PolicyChange};
 
 /// Bytes of the file: every list at its longest, several times.
@@ -61,27 +62,15 @@ pub(super) fn read(file: &Path) -> Result<Option<PolicyChange>, String> {
 /// The disk refuses; then the one before is there as it was.
 pub(super) fn keep(file: &Path, policy: &PolicyBody) -> io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt;
-        builder.mode(0o700);
-    }
-    builder.create(folder)?;
+    private::create_folder(folder)?;
     let new = file.with_extension("new");
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    let mut opened = options.open(&new)?;
+    options.create(true).truncate(true);
+    let mut opened = private::create_file(&new, options)?;
     opened.write_all(serde_json::to_string_pretty(policy)?.as_bytes())?;
     opened.sync_all()?;
     drop(opened);
-    fs::rename(&new, file)?;
+    until_free(|| fs::rename(&new, file))?;
     // That it has another content now is on the disk, too. Only some systems let a folder be opened.
     #[cfg(unix)]
     File::open(folder)?.sync_all()?;

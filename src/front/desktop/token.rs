@@ -9,6 +9,8 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 
+use crate::platform::private;
+
 /// Random bytes of a token; nobody guesses 256 bits.
 const BYTES: usize = 32;
 
@@ -58,14 +60,12 @@ fn read(file: &Path, found: &std::fs::Metadata) -> Result<String, String> {
     if !found.is_file() {
         return Err(format!("The token file {named} is no plain file; name another one."));
     }
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        if found.mode() & 0o077 != 0 {
-            return Err(format!(
-                "Other users can read the token file {named}; run `chmod 600` on it, or delete it and get a new one."
-            ));
-        }
+    let open = private::read_by_others(file)
+        .map_err(|error| format!("The token file {named} cannot be looked at: {error}."))?;
+    if let Some(close) = open {
+        return Err(format!(
+            "Other users can read the token file {named}; {close}, or delete it and get a new one."
+        ));
     }
     let text = std::fs::read_to_string(file)
         .map_err(|error| format!("The token file {named} cannot be read: {error}."))?;
@@ -86,23 +86,9 @@ fn make(file: &Path) -> Result<String, String> {
     random.fill(&mut bytes).map_err(|_| failed(&"the system gives no random numbers"))?;
     let token = URL_SAFE_NO_PAD.encode(bytes);
     if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        let mut builder = std::fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::DirBuilderExt;
-            builder.mode(0o700);
-        }
-        builder.create(folder).map_err(|error| failed(&error))?;
+        private::create_folder(folder).map_err(|error| failed(&error))?;
     }
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    let mut opened = options.open(file).map_err(|error| failed(&error))?;
+    let mut opened = private::create_file(file, private::new_file()).map_err(|error| failed(&error))?;
     opened
         .write_all(format!("{token}\n").as_bytes())
         .and_then(|()| opened.sync_all())
@@ -145,11 +131,9 @@ mod tests {
     fn a_file_without_a_token_or_that_is_a_link_is_refused() {
         let place = tempfile::tempdir().unwrap();
         let short = place.path().join("short");
-        std::fs::write(&short, "abc\n").unwrap();
+        private::create_file(&short, private::new_file()).unwrap().write_all(b"abc\n").unwrap();
         #[cfg(unix)]
         {
-            use std::os::unix::fs::PermissionsExt;
-            std::fs::set_permissions(&short, std::fs::Permissions::from_mode(0o600)).unwrap();
             let link = place.path().join("link");
             std::os::unix::fs::symlink(&short, &link).unwrap();
             assert!(read_or_make(&link).unwrap_err().contains("no plain file"));

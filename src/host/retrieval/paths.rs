@@ -16,6 +16,7 @@ use crate::domain::edits::overlay::OpenDocument;
 use crate::domain::policy::file_lists::FileUse;
 use crate::domain::policy::path::{PathRefused, WorkspacePath};
 use crate::host::ports::{Root, WorkspaceView};
+use crate::platform::{real_path, same_path, strip_base};
 
 /// The root a path means and the path beneath it, `/`-separated, empty for the root itself.
 ///
@@ -105,10 +106,10 @@ fn exists(view: &WorkspaceView, buffers: &OpenBuffers, root: usize, rel: &str) -
 fn beneath(view: &WorkspaceView, path: &Path) -> Option<(usize, String)> {
     let mut best: Option<(usize, usize, String)> = None;
     for (at, root) in view.roots.iter().enumerate() {
-        let canonical = root.path.canonicalize().ok();
+        let canonical = real_path(&root.path).ok();
         for base in std::iter::once(&root.path).chain(canonical.as_ref()) {
-            let Ok(rest) = path.strip_prefix(base) else { continue };
-            let Some(parts) = parts_of(rest) else { continue };
+            let Some(rest) = strip_base(path, base) else { continue };
+            let Some(parts) = parts_of(&rest) else { continue };
             let depth = base.components().count();
             if best.as_ref().is_none_or(|(deepest, ..)| depth > *deepest) {
                 best = Some((depth, at, parts.join("/")));
@@ -155,7 +156,10 @@ impl OpenBuffers {
             if path.components().any(|part| matches!(part, Component::ParentDir)) {
                 continue;
             }
-            if let Some(place) = beneath(view, &path) {
+            // In the spelling of the disk, which is that of the index; the editor's may differ in case.
+            let spelled = if cfg!(any(windows, target_os = "macos")) { real_path(&path).ok() } else { None };
+            let place = spelled.and_then(|path| beneath(view, &path)).or_else(|| beneath(view, &path));
+            if let Some(place) = place {
                 found.insert(place, Arc::clone(document));
             }
         }
@@ -164,7 +168,9 @@ impl OpenBuffers {
 
     /// The buffer at a place.
     pub(super) fn get(&self, root: usize, rel: &str) -> Option<&Arc<OpenDocument>> {
-        self.0.get(&(root, rel.to_owned()))
+        let named = self.0.get(&(root, rel.to_owned()));
+        let is_it = |(at, name): &&(usize, String)| *at == root && same_path(Path::new(name), Path::new(rel));
+        named.or_else(|| self.0.keys().find(is_it).and_then(|key| self.0.get(key)))
     }
 
     /// Every buffer, in order of its place.

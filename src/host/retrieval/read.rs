@@ -12,6 +12,7 @@ use super::lines::misleading;
 use super::paths::{OpenBuffers, label, may_be_read, open_root, resolve_index};
 use crate::domain::policy::file_lists::FileUse;
 use crate::host::ports::WorkspaceView;
+use crate::platform::typed_name;
 
 /// Most entries of one directory that are looked at; a larger one is data.
 const MOST_ENTRIES: usize = 20_000;
@@ -114,7 +115,7 @@ pub(crate) fn list_dir(
             return Err(RetrievalError::Cancelled);
         }
         let Ok(kind) = entry.file_type() else { continue };
-        let Ok(name) = entry.file_name().into_string() else { continue };
+        let Some(name) = typed_name(entry.file_name()) else { continue };
         if name == ".git" || name.chars().any(misleading) || !(kind.is_dir() || kind.is_file()) {
             continue;
         }

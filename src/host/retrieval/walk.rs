@@ -20,6 +20,7 @@ use crate::domain::edits::overlay::OpenDocument;
 use crate::domain::policy::file_lists::FileUse;
 use crate::host::index::FileStamp;
 use crate::host::ports::WorkspaceView;
+use crate::platform::typed_name;
 
 /// Most files of one search. A tree beyond that (a home directory opened as a workspace) is searched in part, the files of a
 /// directory before those below it, and the answer says so.
@@ -207,7 +208,7 @@ impl IgnoredNames {
         rules: &IgnoreRules<'_>,
         buffers: &OpenBuffers,
     ) {
-        let Ok(name) = entry.file_name().into_string() else { return };
+        let Some(name) = typed_name(entry.file_name()) else { return };
         let Ok(kind) = entry.file_type() else { return };
         if is_hidden(&name) || name.chars().any(misleading) || !(kind.is_dir() || kind.is_file()) {
             return;

@@ -15,6 +15,7 @@ use super::images::SessionPlace;
 use super::tree::{FileStat, TreeLook};
 use crate::confined::{Links, open_regular, read_bounded};
 use crate::domain::undo::{FileImage, ImageForm};
+use crate::platform::real_path;
 use crate::workspace::git::Repository;
 use crate::workspace::git_layout;
 use crate::workspace::root::{Root, Roots};
@@ -101,7 +102,7 @@ impl Baseline {
 
 /// Where a folder lies in another one, whatever links lead to them.
 fn beneath(other: &Path, path: &Path) -> Option<PathBuf> {
-    let real = |path: &Path| path.canonicalize().ok();
+    let real = |path: &Path| real_path(path).ok();
     let rest = real(other)?.strip_prefix(real(path)?).ok()?.to_owned();
     (rest != Path::new("")).then_some(rest)
 }
@@ -204,7 +205,7 @@ impl RootBaseline {
 /// The index of the repository that a folder lies in, and the folder at its top.
 fn index_of(path: &Path) -> Option<(PathBuf, GitIndex)> {
     let top = git_layout::top_of(path).ok()?;
-    let real = path.canonicalize().ok()?;
+    let real = real_path(path).ok()?;
     let inside = real.strip_prefix(&top).ok()?.to_str()?.replace(std::path::MAIN_SEPARATOR, "/");
     let prefix = if inside.is_empty() { String::new() } else { format!("{inside}/") };
     let index = GitIndex::read(&git_layout::git_dir_of(&top)?.join("index"), &prefix)?;

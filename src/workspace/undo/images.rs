@@ -13,6 +13,7 @@ use std::time::{Duration, SystemTime};
 use crate::domain::edits::text::content_hash;
 use crate::domain::policy::redact::Redactor;
 use crate::domain::undo::{FileImage, ImageForm, TurnRecord};
+use crate::platform::{private, until_free};
 use crate::protocol::turn::TurnStorage;
 
 /// What is kept, if nothing else is said.
@@ -134,37 +135,16 @@ impl SessionPlace {
 /// Under another name first, so that what has the name is whole.
 fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let parent = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    create_private(parent)?;
+    private::create_folder(parent)?;
     let partial = parent.join(format!(".{}.partial", uuid::Uuid::new_v4()));
-    let written = private_file(&partial).and_then(|mut file| file.write_all(bytes));
-    let placed = written.and_then(|()| fs::rename(&partial, path));
+    let written =
+        private::create_file(&partial, private::new_file()).and_then(|mut file| file.write_all(bytes));
+    let placed = written.and_then(|()| until_free(|| fs::rename(&partial, path)));
     if placed.is_err() {
         // The failure before is the one to tell.
         let _ = fs::remove_file(&partial);
     }
     placed
-}
-
-#[cfg(unix)]
-fn private_file(path: &Path) -> io::Result<fs::File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
-}
-
-#[cfg(not(unix))]
-fn private_file(path: &Path) -> io::Result<fs::File> {
-    OpenOptions::new().write(true).create_new(true).open(path)
-}
-
-fn create_private(directory: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt;
-        builder.mode(0o700);
-    }
-    builder.create(directory)
 }
 
 /// One file of what is kept.

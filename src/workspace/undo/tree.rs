@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use cap_std::fs::{Dir, DirEntry, Metadata};
 
 use crate::confined::IgnoreRules;
+use crate::platform::typed_name;
 
 /// Most files of a look. A tree beyond that (a home directory opened as a workspace) is looked at in part, which is said.
 pub(super) const MOST_FILES: usize = 250_000;
@@ -76,7 +77,7 @@ impl TreeLook {
         rules: &IgnoreRules<'_>,
         waiting: &mut Vec<String>,
     ) {
-        let Ok(name) = entry.file_name().into_string() else {
+        let Some(name) = typed_name(entry.file_name()) else {
             self.unnamed += 1;
             return;
         };

@@ -7,6 +7,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::path_names::folded_by_macos;
+
 /// Patterns of one list. A person writes a dozen; a judgement looks at all of them.
 const PATTERNS: usize = 256;
 
@@ -132,10 +134,10 @@ fn parts(path: &str) -> impl Iterator<Item = &str> {
     path.split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".")
 }
 
-/// A name as any system may read it: without case, and without what Windows drops at its end or takes for a stream.
+/// A name as any system may read it: without case, in one normal form, and without what Windows drops at its end or takes for a stream.
 fn plain(part: &str) -> String {
     let name = part.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
-    if name.is_empty() { part.to_lowercase() } else { name.to_lowercase() }
+    folded_by_macos(if name.is_empty() { part } else { name })
 }
 
 /// Whether a pattern covers the whole of a path.
@@ -145,7 +147,7 @@ fn covers(pattern: &[&str], path: &[&str]) -> bool {
 
 /// Whether a pattern covers a path, or a folder that it lies in, at any depth unless it begins with `/`.
 fn is_beneath(pattern: &str, path: &[&str]) -> bool {
-    let pattern = pattern.to_lowercase();
+    let pattern = folded_by_macos(pattern);
     let is_anchored = pattern.starts_with('/');
     let mut wanted: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty()).collect();
     // `folder/**` is the folder with everything in it.

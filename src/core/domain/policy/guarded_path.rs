@@ -2,6 +2,8 @@
 //!
 //! Owns the judgement by name, in any case and as each system may read it. Never looks at a disk: a path must come without links.
 
+use super::path_names::folded_by_macos;
+
 /// Folders that hold nothing else.
 const FOLDERS: &[&str] = &[
     ".git",
@@ -69,7 +71,8 @@ pub fn guarded_part(path: &str) -> Option<&str> {
 
 fn is_guarded(part: &str) -> bool {
     // Windows drops dots and blanks at an end, and reads what follows a colon as a stream of the file.
-    let name = part.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']).to_ascii_lowercase();
+    // macOS takes more letters for the same than ASCII has.
+    let name = folded_by_macos(part.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']));
     // Short names: `GIT~1` is `.git`.
     let short = name.split_once('~').is_some_and(|(stem, rest)| {
         !stem.is_empty()
@@ -85,7 +88,10 @@ fn is_guarded(part: &str) -> bool {
 
 /// The part of a path that begins with a dot: settings of tools, which say what is run. Never written without a person.
 pub(crate) fn hidden_part(path: &str) -> Option<&str> {
-    path.split(['/', '\\']).find(|part| part.starts_with('.') && !part.chars().all(|c| c == '.'))
+    path.split(['/', '\\']).find(|part| {
+        let name = folded_by_macos(part);
+        name.starts_with('.') && !name.chars().all(|c| c == '.')
+    })
 }
 
 #[cfg(test)]
@@ -111,6 +117,10 @@ mod tests {
             ".git::$DATA",
             ".npmrc",
             "a\\.git\\config",
+            ".\u{17f}sh/config",
+            ".\u{212a}ube/config",
+            "x/.g\u{200c}it/config",
+            "\u{feff}.env",
         ] {
             assert!(guarded_part(path).is_some(), "{path}");
         }

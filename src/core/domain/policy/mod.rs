@@ -12,6 +12,7 @@ pub mod guarded_path;
 pub mod ignore_line;
 pub mod judgement;
 pub mod path;
+pub mod path_names;
 pub(crate) mod path_rules;
 mod program;
 mod program_table;

@@ -79,6 +79,11 @@ impl PathRules {
     }
 }
 
+/// Whether a name that the system has resolved can be said to it again: it drops no end of it and finds no device.
+pub(super) fn means_itself_on_windows(name: &str) -> bool {
+    !name.ends_with(['.', ' ']) && !is_device(name)
+}
+
 fn refused_by_windows(part: &str) -> Option<PathRefused> {
     if part.contains(':') {
         return Some(PathRefused::Stream);

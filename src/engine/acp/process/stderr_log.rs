@@ -155,14 +155,9 @@ fn private() -> OpenOptions {
     options
 }
 
-/// On Windows it is as private as the folder that it lies in, which is one of the user's own.
 fn make_private(folder: &Path) {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     // What cannot be made is found out where the file is opened.
-    let _ = builder.create(folder);
+    let _ = crate::platform::private::create_folder(folder);
 }
 
 #[cfg(test)]
