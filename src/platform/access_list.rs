@@ -67,7 +67,7 @@ pub(super) fn close_folder(folder: &Path) -> io::Result<()> {
 
 /// Whether anybody may do any of this to a file or folder but this user, the system and its administrators.
 pub(super) fn is_open_to_others(file: &Path, rights: u32) -> io::Result<bool> {
-    let (user, name) = (User::current()?, wide(file));
+    let (user, name) = (OwnUser::current()?, wide(file));
     let mut list: *mut ACL = std::ptr::null_mut();
     let mut descriptor = PSECURITY_DESCRIPTOR::default();
     // SAFETY: all that is written to lives until the call is over.
@@ -84,7 +84,7 @@ pub(super) fn is_open_to_others(file: &Path, rights: u32) -> io::Result<bool> {
             descriptor,
         )
     })?;
-    let _given = Given(descriptor);
+    let _given = OwnedDescriptor(descriptor);
     // No list at all lets everybody do everything.
     if list.is_null() {
         return Ok(true);
@@ -118,9 +118,9 @@ pub(super) fn is_open_to_others(file: &Path, rights: u32) -> io::Result<bool> {
 }
 
 /// What the system says of the user of this process.
-struct User(Vec<u64>);
+struct OwnUser(Vec<u64>);
 
-impl User {
+impl OwnUser {
     fn current() -> io::Result<Self> {
         let mut token = HANDLE::default();
         // SAFETY: what is opened is ours alone, and the buffer is as long as the call is told.
@@ -139,7 +139,7 @@ impl User {
 
     fn sid(&self) -> PSID {
         // SAFETY: the system wrote a `TOKEN_USER` here, which points into the same buffer.
-        unsafe { (*self.0.as_ptr().cast::<TOKEN_USER>()).User.Sid }
+        unsafe { (*self.0.as_ptr().cast::<TOKEN_USER>()).OwnUser.Sid }
     }
 }
 
@@ -148,7 +148,7 @@ struct ListOfUser(Vec<u64>);
 
 impl ListOfUser {
     fn new() -> io::Result<Self> {
-        let user = User::current()?;
+        let user = OwnUser::current()?;
         // SAFETY: the buffer is as long as the calls are told, and the user lives until they are over.
         unsafe {
             let length =
@@ -168,9 +168,9 @@ impl ListOfUser {
 }
 
 /// What the system gave and takes back.
-struct Given(PSECURITY_DESCRIPTOR);
+struct OwnedDescriptor(PSECURITY_DESCRIPTOR);
 
-impl Drop for Given {
+impl Drop for OwnedDescriptor {
     fn drop(&mut self) {
         // SAFETY: the system gave it, to be given back in this way, and nobody else has it.
         unsafe { LocalFree(Some(HLOCAL(self.0.0))) };

@@ -18,7 +18,7 @@ use tokio::sync::watch;
 
 use super::cgroup::Cgroup;
 use super::heartbeat::{Beats, HeardBeat};
-use super::identity::{Identity, SeenProcess, State};
+use super::identity::{Identity, ProcessState, SeenProcess};
 use super::tree;
 
 /// Variable that marks a tree; every process inherits it that does not take care not to.
@@ -125,7 +125,7 @@ impl GuardedTree {
     /// Guardians that are stopped are told to go on.
     pub(super) fn wake_guardians(&self) {
         for guardian in [Some(self.outer), self.inner].into_iter().flatten() {
-            if guardian.state() == State::Stopped {
+            if guardian.state() == ProcessState::Stopped {
                 guardian.signal(Signal::CONT);
             }
         }
@@ -174,7 +174,7 @@ impl GuardedTree {
     /// Whether a guardian cannot do its work.
     pub(super) fn is_unguarded(&self) -> bool {
         let guardians = [Some(self.outer), self.inner].into_iter().flatten();
-        guardians.map(Identity::state).any(|state| state != State::Alive)
+        guardians.map(Identity::state).any(|state| state != ProcessState::Alive)
     }
 
     /// The overseer kills it from now on.
@@ -192,7 +192,7 @@ impl GuardedTree {
                 let is_left = [Some(self.outer), self.inner, self.program]
                     .into_iter()
                     .flatten()
-                    .any(|one| one.state() != State::Dead);
+                    .any(|one| one.state() != ProcessState::Dead);
                 if !is_left || Instant::now() >= until {
                     self.kill_from_now();
                 }
@@ -200,7 +200,7 @@ impl GuardedTree {
             GuardedPhase::Guarded { held_since, silent_outer, silent_inner } => {
                 let states = [Some(self.outer), self.inner].map(|one| one.map(Identity::state));
                 let heard = self.beats.take();
-                let is_held = states.into_iter().flatten().any(|state| state != State::Alive);
+                let is_held = states.into_iter().flatten().any(|state| state != ProcessState::Alive);
                 let held_since = is_held.then(|| held_since.unwrap_or_else(Instant::now));
                 let is_held = held_since.is_some_and(|since| since.elapsed() >= HELD);
                 let (silent_outer, silent_inner) =
@@ -232,12 +232,13 @@ impl GuardedTree {
             let is_orphan = adopts && seen.parent == ours && !guardians.contains(&one.pid);
             is_known || is_orphan || self.seen.contains(&one) || self.has_mark(one.pid)
         });
-        let alive: Vec<SeenProcess> = alive.into_iter().filter(|seen| seen.state != State::Dead).collect();
+        let alive: Vec<SeenProcess> =
+            alive.into_iter().filter(|seen| seen.state != ProcessState::Dead).collect();
         let is_guardian = |one: Identity| one == self.outer || Some(one) == self.inner;
         let (guards, rest): (Vec<SeenProcess>, Vec<SeenProcess>) =
             alive.iter().partition(|seen| is_guardian(seen.identity));
         for seen in if rest.is_empty() { &guards } else { &rest } {
-            if seen.state == State::Stopped {
+            if seen.state == ProcessState::Stopped {
                 seen.identity.signal(Signal::CONT);
             }
             seen.identity.signal(Signal::KILL);

@@ -15,7 +15,7 @@ pub(super) struct Identity {
 
 /// What a process does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum ProcessState {
     /// It runs, or waits for something.
     Alive,
     /// It was stopped, by a signal or by who traces it.
@@ -29,7 +29,7 @@ pub(super) enum State {
 pub(super) struct SeenProcess {
     pub(super) identity: Identity,
     pub(super) parent: i32,
-    pub(super) state: State,
+    pub(super) state: ProcessState,
 }
 
 impl SeenProcess {
@@ -50,9 +50,9 @@ impl SeenProcess {
         let (_, rest) = stat.rsplit_once(')')?;
         let mut words = rest.split_whitespace();
         let state = match words.next()? {
-            "Z" | "X" | "x" => State::Dead,
-            "T" | "t" => State::Stopped,
-            _ => State::Alive,
+            "Z" | "X" | "x" => ProcessState::Dead,
+            "T" | "t" => ProcessState::Stopped,
+            _ => ProcessState::Alive,
         };
         let parent = words.next()?.parse().ok()?;
         // The 22nd field of the line; the parent is the fourth.
@@ -68,8 +68,10 @@ impl Identity {
     }
 
     /// What it does; `Dead` also when it is buried and its id means another process.
-    pub(super) fn state(self) -> State {
-        SeenProcess::now(self.pid).filter(|seen| seen.identity == self).map_or(State::Dead, |seen| seen.state)
+    pub(super) fn state(self) -> ProcessState {
+        SeenProcess::now(self.pid)
+            .filter(|seen| seen.identity == self)
+            .map_or(ProcessState::Dead, |seen| seen.state)
     }
 
     /// Signals it, and nobody who has its id meanwhile: the handle is taken first, and only then is it looked whose it is.
@@ -97,16 +99,16 @@ impl Identity {
 mod tests {
     use rustix::process::Signal;
 
-    use super::{Identity, SeenProcess, State};
+    use super::{Identity, ProcessState, SeenProcess};
 
     #[test]
     fn a_name_cannot_hide_a_process_from_its_parent() {
         let tail = "42 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 99 1000 5";
         let seen = |parent, start, state| SeenProcess { identity: Identity { pid: 7, start }, parent, state };
         let parse = |state: &str| SeenProcess::parse(7, &format!("7 (a) R 1 1 ) {state} {tail}"));
-        assert_eq!(parse("S"), Some(seen(42, 99, State::Alive)));
-        assert_eq!(parse("t"), Some(seen(42, 99, State::Stopped)));
-        assert_eq!(parse("Z"), Some(seen(42, 99, State::Dead)));
+        assert_eq!(parse("S"), Some(seen(42, 99, ProcessState::Alive)));
+        assert_eq!(parse("t"), Some(seen(42, 99, ProcessState::Stopped)));
+        assert_eq!(parse("Z"), Some(seen(42, 99, ProcessState::Dead)));
         assert_eq!(SeenProcess::parse(9, "9 (c"), None);
     }
 
@@ -117,10 +119,10 @@ mod tests {
         let real = Identity::of(pid).unwrap();
         let earlier = Identity { start: real.start - 1, ..real };
         earlier.signal(Signal::KILL);
-        assert_eq!((real.state(), earlier.state()), (State::Alive, State::Dead));
+        assert_eq!((real.state(), earlier.state()), (ProcessState::Alive, ProcessState::Dead));
         assert_eq!(child.try_wait().unwrap(), None);
         real.signal(Signal::KILL);
         child.wait().unwrap();
-        assert_eq!(real.state(), State::Dead);
+        assert_eq!(real.state(), ProcessState::Dead);
     }
 }

@@ -12,14 +12,14 @@ mod linux {
 
     use rustix::process::{Pid, Signal};
 
-    use crate::process::identity::{Identity, SeenProcess, State};
+    use crate::process::identity::{Identity, ProcessState, SeenProcess};
 
     /// Signals all that runs below this process.
     pub(in crate::process) fn signal_all(_started: Pid, signal: Signal) {
         let ours = rustix::process::getpid().as_raw_pid();
         let all = SeenProcess::all();
         for seen in members(&all, |seen| seen.identity.pid == ours) {
-            if seen.identity.pid != ours && seen.state != State::Dead {
+            if seen.identity.pid != ours && seen.state != ProcessState::Dead {
                 seen.identity.signal(signal);
             }
         }
@@ -65,7 +65,7 @@ mod linux {
             let orphans: Vec<i32> = children().into_iter().filter(|pid| !keep.contains(pid)).collect();
             let alive = orphans.iter().filter_map(|pid| SeenProcess::now(*pid));
             let alive: Vec<Identity> =
-                alive.filter(|seen| seen.state != State::Dead).map(|seen| seen.identity).collect();
+                alive.filter(|seen| seen.state != ProcessState::Dead).map(|seen| seen.identity).collect();
             if alive.is_empty() {
                 return;
             }
