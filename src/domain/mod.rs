@@ -9,6 +9,7 @@
 pub(crate) mod agent_mode;
 pub(crate) mod approval;
 pub(crate) mod background;
+pub(crate) mod branch;
 pub(crate) mod chat_document;
 pub(crate) mod coded_error;
 pub(crate) mod comment_prompt;

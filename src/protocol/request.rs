@@ -46,8 +46,9 @@ pub(crate) use self::prompt::{
 pub(crate) use self::resume::{RebuildResult, Resume, ResumeVerdict};
 pub use self::session::CommandResult;
 pub(crate) use self::session::{
-    CommandParams, CreateSessionParams, DeleteSessionResult, FoundIn, FoundPassage, HeldBy,
-    ListSessionsParams, ListSessionsResult, SelectSessionResult, SessionParams, SessionRenameParams,
+    BranchEngine, BranchedFrom, CommandParams, CreateSessionParams, DeleteSessionResult, FoundIn,
+    FoundPassage, HeldBy, ListSessionsParams, ListSessionsResult, SelectSessionResult, SessionBranchParams,
+    SessionBranchResult, SessionParams, SessionPinParams, SessionPinResult, SessionRenameParams,
     SessionRenameResult, SessionResult, SessionSummary,
 };
 

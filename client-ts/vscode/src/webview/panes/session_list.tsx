@@ -1,7 +1,7 @@
 /** The list of all sessions: find one by its title, its agent or what was said in it, open it, call it otherwise, delete it. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
-import { IconButton } from "../blocks/icon";
+import { Icon, IconButton } from "../blocks/icon";
 import { useModel } from "../model/context";
 import type { FoundSessions } from "../model/model";
 import type { State } from "../model/standing";
@@ -112,7 +112,7 @@ interface EntryProps {
 
 function Entry({ summary, onDone, children }: EntryProps) {
   const model = useModel();
-  const { sessionId, title, status, updatedAt, agent, pendingPermissionCount, heldBy } = summary;
+  const { sessionId, title, status, updatedAt, agent, pendingPermissionCount, heldBy, pinned, branchedFrom } = summary;
   const [asking, setAsking] = useState(false);
   const [name, setName] = useState<string | undefined>(undefined);
   /** A field that goes loses the focus too, and that is no word of the user's. */
@@ -162,7 +162,7 @@ function Entry({ summary, onDone, children }: EntryProps) {
         />
       )}
       <span class="hint">
-        {status}
+        {pinned === true && <Icon name="pinned" />} {branchedFrom != null && <Icon name="git-branch" />} {status}
         {agent != null && ` · ${agent}`}
         {(pendingPermissionCount ?? 0) > 0 && ` · ${pendingPermissionCount} waiting`}
         {heldBy === "other_window" && " · in another window"}
@@ -170,6 +170,21 @@ function Entry({ summary, onDone, children }: EntryProps) {
       </span>
       {model.standing.offers("bb/session/rename") && heldBy !== "other_window" && name === undefined && (
         <IconButton icon="edit" label={`Rename ${title || "the session"}`} onClick={edit} />
+      )}
+      {model.standing.offers("bb/session/pin") && heldBy !== "other_window" && (
+        <IconButton
+          icon={pinned === true ? "pinned" : "pin"}
+          label={`${pinned === true ? "Unpin" : "Pin"} ${title || "the session"}`}
+          pressed={pinned === true}
+          onClick={() => void model.pinSession(sessionId, pinned !== true)}
+        />
+      )}
+      {model.standing.offers("bb/session/branch") && (
+        <IconButton
+          icon="arrow-swap"
+          label={`Continue ${title || "the session"} with another agent`}
+          onClick={() => void model.continueWith(sessionId)}
+        />
       )}
       {asking ? (
         <span class="confirm" role="alertdialog" aria-label="Delete the session">
