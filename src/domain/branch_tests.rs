@@ -1,3 +1,5 @@
+//! Tests of `branch`: what is taken along of each block, what fits into a record, what the user is told.
+
 use super::*;
 
 fn block(body: BlockBody) -> Block {

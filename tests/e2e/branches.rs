@@ -284,7 +284,12 @@ fn a_pinned_session_stands_first_in_every_window_and_over_a_kill() {
 /// Runs the command line in one workspace; what it says on both streams.
 fn run(place: &std::path::Path, arguments: &[&str]) -> (String, String, Option<i32>) {
     let mut command = std::process::Command::new(PROGRAM);
-    command.args(arguments).arg("--workspace").arg(place.join("w")).arg("--state-dir").arg(place.join("state"));
+    command
+        .args(arguments)
+        .arg("--workspace")
+        .arg(place.join("w"))
+        .arg("--state-dir")
+        .arg(place.join("state"));
     for name in ["BREADBOARD_API_URL", "BREADBOARD_API_TOKEN", "BREADBOARD_MODEL_TOKEN"] {
         command.env_remove(name);
     }
@@ -309,8 +314,11 @@ fn in_a_terminal_a_session_goes_on_with_another_engine_is_branched_and_pinned() 
     let first = id(listed(place).first().unwrap_or_else(|| panic!("{err}")));
     // When an agent is named for it
     let script = place.join("script.json");
-    std::fs::write(&script, json!({ "prompts": [{ "when": "", "steps": [{ "say": "I read: ${prompt}" }] }] }).to_string())
-        .expect("a script");
+    std::fs::write(
+        &script,
+        json!({ "prompts": [{ "when": "", "steps": [{ "say": "I read: ${prompt}" }] }] }).to_string(),
+    )
+    .expect("a script");
     let engine = format!("--engine=acp:'{PROGRAM}' simulate acp --script \"{}\"", script.display());
     let (out, err, code) = run(place, &["ask", "and then?", "--session", &first, &engine, "--trust"]);
     // Then it goes on in a session of its own, is told what was said, and the user is told so

@@ -6,13 +6,15 @@
 
 use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
-use crate::app::ports::{NewSession, SessionBranch, SessionHome, SessionReply};
+use crate::app::ports::{EarlierTurn, NewSession, SessionBranch, SessionHome, SessionReply};
 use crate::app::prompter::Prompter;
 use crate::app::record::Record;
 use crate::app::sessions::Session;
 use crate::app::state::App;
 use crate::app::turn_memory::told;
-use crate::domain::branch::{BranchKnows, BranchTold, RECORD_BYTES, carried, newest, said, text_record};
+use crate::domain::branch::{
+    BranchKnows, BranchTold, RECORD_BYTES, TextRecord, carried, newest, said, text_record,
+};
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::event::{LocalKind, NormalizedEvent};
 use crate::domain::view::{Block, BlockBody, Lane};
@@ -31,7 +33,7 @@ const PAGES: usize = 200;
 
 /// What is read of a session that is branched.
 #[derive(Default)]
-struct Origin {
+struct OriginRead {
     /// What stands before the prompt, oldest first.
     blocks: Vec<Block>,
     /// Whether there is more before that.
@@ -42,8 +44,21 @@ struct Origin {
     changed_later: bool,
 }
 
+/// What an engine hears of it.
+struct Heard {
+    /// As our own agent's model does.
+    memory: Vec<EarlierTurn>,
+    /// As any other engine does, with the first prompt.
+    record: Option<String>,
+    knows: BranchKnows,
+    /// Turns of which it hears something.
+    told: usize,
+    /// Turns that there were.
+    turns: usize,
+}
+
 /// Who goes on.
-struct GoesOn {
+struct WhoGoesOn {
     kind: EngineKind,
     agent: Option<String>,
 }
@@ -82,7 +97,7 @@ impl App {
         &mut self,
         client: ClientId,
         params: &SessionBranchParams,
-    ) -> Result<(GoesOn, SessionBranch), CodedError> {
+    ) -> Result<(WhoGoesOn, SessionBranch), CodedError> {
         let SessionBranchParams { session_id, before, engine, agent } = params;
         self.load(session_id)?;
         // What is read stands at the head.
@@ -101,36 +116,15 @@ impl App {
             ));
         }
         let origin = self.read_origin(session_id, before.as_deref())?;
-        let turns = said(origin.blocks.iter().cloned());
-        let asked = turns.len();
-        let message_id = origin.prompt.as_ref().and_then(|(_, id)| id.as_deref());
-        let is_ours = self.known(session_id)?.record.engine == EngineKind::Embedded;
-        // Words of a prompt that another client sent have no id.
-        let known_by_steps = is_ours && (before.is_none() || message_id.is_some());
-        let remembered = (home == SessionHome::Here && known_by_steps)
-            .then(|| self.turns_before(session_id, message_id, asked))
-            .flatten();
-        let (memory, record, knows, told_turns) = match (home, remembered) {
-            _ if asked == 0 => (Vec::new(), None, BranchKnows::Nothing, 0),
-            (SessionHome::Here, Some(memory)) => (memory, None, BranchKnows::All, asked),
-            (SessionHome::Here, None) => {
-                let kept: Vec<_> = newest(turns, RECORD_BYTES).into_iter().map(told).collect();
-                let count = kept.len();
-                (kept, None, BranchKnows::Words, count)
-            }
-            (SessionHome::Agent | SessionHome::Engine, _) => {
-                let record = text_record(&origin.blocks, RECORD_BYTES);
-                (Vec::new(), record.text, BranchKnows::Record, record.told)
-            }
-        };
+        let Heard { memory, record, knows, told, turns } = self.heard(session_id, home, &origin);
         let title = self.known(session_id)?.record.title.clone();
         let text = BranchTold {
             title: title.as_deref(),
             before: origin.prompt.as_ref().map(|(text, _)| text.as_str()),
             who: &self.called(&who),
             knows,
-            told: told_turns,
-            turns: asked,
+            told,
+            turns,
             changed_later: origin.changed_later,
             left_out: origin.left_out,
         }
@@ -140,26 +134,56 @@ impl App {
         Ok((who, SessionBranch { origin: from, blocks, memory, record, knows, text }))
     }
 
+    /// What an engine at this home hears of it.
+    fn heard(&mut self, session_id: &str, home: SessionHome, origin: &OriginRead) -> Heard {
+        let said_there = said(origin.blocks.iter().cloned());
+        let turns = said_there.len();
+        let none = Heard { memory: Vec::new(), record: None, knows: BranchKnows::Nothing, told: 0, turns };
+        if turns == 0 {
+            return none;
+        }
+        if home != SessionHome::Here {
+            let TextRecord { text, told, .. } = text_record(&origin.blocks, RECORD_BYTES);
+            return Heard { record: text, knows: BranchKnows::Record, told, ..none };
+        }
+        // Its turns are rows of the journal where our own agent had it; a prompt that another client sent has no id in them.
+        let is_ours =
+            self.known(session_id).is_ok_and(|session| session.record.engine == EngineKind::Embedded);
+        let message_id = origin.prompt.as_ref().map(|(_, id)| id.as_deref());
+        let remembered = match (is_ours, message_id) {
+            (true, None) => self.turns_before(session_id, None, turns),
+            (true, Some(Some(id))) => self.turns_before(session_id, Some(id), turns),
+            (true, Some(None)) | (false, _) => None,
+        };
+        match remembered {
+            Some(memory) => Heard { memory, knows: BranchKnows::All, told: turns, ..none },
+            None => {
+                let memory: Vec<_> = newest(said_there, RECORD_BYTES).into_iter().map(told).collect();
+                Heard { told: memory.len(), memory, knows: BranchKnows::Words, ..none }
+            }
+        }
+    }
+
     fn who_goes_on(
         &self,
         session_id: &str,
         engine: BranchEngine,
         agent: Option<&str>,
-    ) -> Result<GoesOn, CodedError> {
+    ) -> Result<WhoGoesOn, CodedError> {
         let record = &self.known(session_id)?.record;
         Ok(match (agent.filter(|agent| !agent.trim().is_empty()), engine) {
-            (Some(agent), _) => GoesOn { kind: EngineKind::Acp, agent: Some(agent.to_owned()) },
-            (None, BranchEngine::Current) => GoesOn { kind: self.settings.engine.kind, agent: None },
+            (Some(agent), _) => WhoGoesOn { kind: EngineKind::Acp, agent: Some(agent.to_owned()) },
+            (None, BranchEngine::Current) => WhoGoesOn { kind: self.settings.engine.kind, agent: None },
             (None, BranchEngine::Own) => {
                 self.engine_for(record.engine)?;
                 let agent = record.held.as_ref().and_then(|held| held.agent.clone());
-                GoesOn { kind: record.engine, agent }
+                WhoGoesOn { kind: record.engine, agent }
             }
         })
     }
 
     /// How whoever goes on is called in a sentence.
-    fn called(&self, who: &GoesOn) -> String {
+    fn called(&self, who: &WhoGoesOn) -> String {
         match who.kind {
             EngineKind::Embedded => "the built-in agent".to_owned(),
             EngineKind::Breadboard => "BreadBoard".to_owned(),
@@ -172,14 +196,14 @@ impl App {
     }
 
     /// The blocks of a session before a prompt, or all of them, as many of the newest as are taken along.
-    fn read_origin(&mut self, session_id: &str, before: Option<&str>) -> Result<Origin, CodedError> {
+    fn read_origin(&mut self, session_id: &str, before: Option<&str>) -> Result<OriginRead, CodedError> {
         let no_prompt = || {
             CodedError::new(
                 ErrorCode::NotFound,
                 "The session has no such prompt; select it again and choose one of those that it shows.",
             )
         };
-        let mut origin = Origin::default();
+        let mut origin = OriginRead::default();
         let mut is_found = before.is_none();
         let mut bytes = 0;
         let mut oldest: Option<String> = None;

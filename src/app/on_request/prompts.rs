@@ -421,11 +421,7 @@ impl App {
         if !session.record.turn.is_on_its_way() {
             self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::TurnEnd);
         }
-        if failure.is_none()
-            && let Ok(record) = self.record_mut(session_id)
-        {
-            record.to_be_told = None;
-        }
+        self.was_told(session_id, failure.as_ref());
         if failure.is_some() && self.traits_of(session_id).sessions.is_elsewhere() {
             // What made this prompt fail would make the next ones fail too.
             if let Ok(record) = self.record_mut(session_id) {
@@ -468,6 +464,15 @@ impl App {
         self.state_changed = true;
         self.next_prompt(session_id);
         self.rest_if_closed(session_id);
+    }
+
+    /// The engine was given our record of a conversation, unless the turn failed that took it along.
+    fn was_told(&mut self, session_id: &str, failure: Option<&TurnFailure>) {
+        if failure.is_none()
+            && let Ok(record) = self.record_mut(session_id)
+        {
+            record.to_be_told = None;
+        }
     }
 
     /// Starts the next prompt of the queue, when nothing runs and the queue is not paused.

@@ -94,7 +94,8 @@ export default async function reading(stage) {
   await view.locator(".assistant", { hasText: "as before" }).waitFor();
   await idle();
   const tab = view.locator(".strip .tab.active");
-  assert.match(await tab.innerText(), /^Branch: where is the limit, in one line\?/);
+  assert.match(await tab.innerText(), /^where is the limit, in one line\?/);
+  await tab.locator(".codicon-git-branch").waitFor();
   await view.locator(".notice", { hasText: `This session is a branch of “${words}”` }).waitFor();
   assert.equal(await view.locator(".user", { hasText: words }).count(), 0, "it begins before the prompt that was changed");
   assert.deepEqual(

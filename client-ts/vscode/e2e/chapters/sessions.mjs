@@ -72,7 +72,7 @@ export default async function sessions(stage) {
     await picker.locator(".monaco-list-row", { hasText: "echo" }).waitFor();
     await picture("continue-with");
     await picker.locator(".monaco-list-row", { hasText: "echo" }).click();
-    await view.locator(".tab.active", { hasText: "Continued: Harbour" }).waitFor();
+    await view.locator(".tab.active:has(.codicon-arrow-swap)", { hasText: "Harbour" }).waitFor();
     await view.locator(".notice", { hasText: "This session continues “Harbour” with echo." }).waitFor();
     await view.locator(".assistant", { hasText: "Marit" }).waitFor();
     await ask("and who is that?");
@@ -80,7 +80,7 @@ export default async function sessions(stage) {
     await idle();
     await picture("continued");
     await view.locator(".origin").getByRole("button", { name: "Harbour" }).click();
-    await view.locator(".tab.active", { hasText: /^Harbour/ }).waitFor();
+    await view.locator(".tab.active:not(:has(.codicon-arrow-swap))", { hasText: "Harbour" }).waitFor();
     say("a session was pinned, and an agent went on with it that was given what was said");
   } finally {
     await editor.machine({});

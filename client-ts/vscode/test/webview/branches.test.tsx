@@ -6,6 +6,17 @@ import { METHODS, openPage, uuid, viewOf } from "./page";
 
 const CAN = { methods: [...METHODS, "bb/session/branch", "bb/session/pin"] };
 const ASKED: BlockOf<"user"> = { id: "u-3", kind: "user", seq: 3, text: "how many?", messageId: "m", attachmentIds: ["a1"] };
+const PROMPT = {
+  id: "",
+  type: "local.prompt",
+  turn: 1,
+  ts: 1,
+  payload: { text: "how many?" },
+  seq: 3,
+  class: "transcript.user_message",
+  pane: ["chat"],
+  origin: "local",
+};
 const NEW = {
   sessionId: "s2",
   title: "Branch: how many words?",
@@ -19,7 +30,7 @@ async function changing() {
     status: CAN,
     sessions: [{ sessionId: "s1", title: "First", status: "idle" }, { sessionId: "s0", title: "Older", status: "idle" }],
     answers: {
-      "bb.eventBody": () => ({ event: { payload: { text: "how many?" } } }),
+      "bb.eventBody": () => ({ event: PROMPT }),
       "bb.session.branch": () => ({ sessionId: "s2", knows: "all", text: "It is a branch." }),
     },
   });
@@ -38,7 +49,10 @@ it("what is changed is sent in a branch, in a tab beside the session, with its a
   expect([prompt.text, prompt.attachmentIds, more]).toEqual(["how many words?", ["a1"], []]);
   expect(page.tabs.get(prompt.tabId)).toBe("s2");
   const titles = page.all(".strip [role=tab]").map((tab) => [tab.textContent, tab.getAttribute("aria-selected")]);
-  expect(titles).toEqual([["First", "false"], ["Branch: how many words?", "true"]]);
+  expect(titles).toEqual([["First", "false"], ["how many words?", "true"]]);
+  expect(page.one(".strip [role=tab][aria-selected=true]").getAttribute("aria-label")).toBe(
+    "how many words?, a branch of another session",
+  );
   expect((page.one(".composer textarea") as HTMLTextAreaElement).value).toBe("");
   expect(page.all(".branch-hint")).toEqual([]);
   // And the line at the top leads back.
@@ -55,7 +69,7 @@ it("it is sent in its own session where the user says so, and where the server k
   expect(page.asked("bb.tab.prompt").map(({ text, tabId }) => [text, page.tabs.get(tabId)])).toEqual([["how many?", "s1"]]);
   const old = await openPage({
     view: viewOf({ chat: [ASKED] }),
-    answers: { "bb.eventBody": () => ({ event: { payload: { text: "how many?" } } }) },
+    answers: { "bb.eventBody": () => ({ event: PROMPT }) },
   });
   await old.click(".message-actions button", /^Change this prompt/);
   expect(old.all(".branch-hint")).toEqual([]);

@@ -162,43 +162,45 @@ function Entry({ summary, onDone, children }: EntryProps) {
         />
       )}
       <span class="hint">
-        {pinned === true && <Icon name="pinned" />} {branchedFrom != null && <Icon name="git-branch" />} {status}
+        {branchedFrom != null && <Icon name={branchedFrom.before == null ? "arrow-swap" : "git-branch"} />} {status}
         {agent != null && ` · ${agent}`}
         {(pendingPermissionCount ?? 0) > 0 && ` · ${pendingPermissionCount} waiting`}
         {heldBy === "other_window" && " · in another window"}
         {updatedAt != null && ` · ${when(updatedAt)}`}
       </span>
-      {model.standing.offers("bb/session/rename") && heldBy !== "other_window" && name === undefined && (
-        <IconButton icon="edit" label={`Rename ${title || "the session"}`} onClick={edit} />
-      )}
-      {model.standing.offers("bb/session/pin") && heldBy !== "other_window" && (
-        <IconButton
-          icon={pinned === true ? "pinned" : "pin"}
-          label={`${pinned === true ? "Unpin" : "Pin"} ${title || "the session"}`}
-          pressed={pinned === true}
-          onClick={() => void model.pinSession(sessionId, pinned !== true)}
-        />
-      )}
-      {model.standing.offers("bb/session/branch") && (
-        <IconButton
-          icon="arrow-swap"
-          label={`Continue ${title || "the session"} with another agent`}
-          onClick={() => void model.continueWith(sessionId)}
-        />
-      )}
-      {asking ? (
-        <span class="confirm" role="alertdialog" aria-label="Delete the session">
-          Delete it for good?{" "}
-          <button type="button" class="secondary" onClick={() => void model.deleteSession(sessionId)}>
-            Delete
-          </button>
-          <button type="button" class="link" onClick={() => setAsking(false)}>
-            Keep
-          </button>
-        </span>
-      ) : (
-        <IconButton icon="trash" label={`Delete ${title || "the session"}`} onClick={() => setAsking(true)} />
-      )}
+      <span class="entry-actions">
+        {model.standing.offers("bb/session/rename") && heldBy !== "other_window" && name === undefined && (
+          <IconButton icon="edit" label={`Rename ${title || "the session"}`} onClick={edit} />
+        )}
+        {model.standing.offers("bb/session/pin") && heldBy !== "other_window" && (
+          <IconButton
+            icon={pinned === true ? "pinned" : "pin"}
+            label={`${pinned === true ? "Unpin" : "Pin"} ${title || "the session"}`}
+            pressed={pinned === true}
+            onClick={() => void model.pinSession(sessionId, pinned !== true)}
+          />
+        )}
+        {model.standing.offers("bb/session/branch") && (
+          <IconButton
+            icon="arrow-swap"
+            label={`Continue ${title || "the session"} with another agent`}
+            onClick={() => void model.continueWith(sessionId)}
+          />
+        )}
+        {asking ? (
+          <span class="confirm" role="alertdialog" aria-label="Delete the session">
+            Delete it for good?{" "}
+            <button type="button" class="secondary" onClick={() => void model.deleteSession(sessionId)}>
+              Delete
+            </button>
+            <button type="button" class="link" onClick={() => setAsking(false)}>
+              Keep
+            </button>
+          </span>
+        ) : (
+          <IconButton icon="trash" label={`Delete ${title || "the session"}`} onClick={() => setAsking(true)} />
+        )}
+      </span>
       {children}
     </li>
   );

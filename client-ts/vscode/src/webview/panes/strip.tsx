@@ -123,7 +123,10 @@ function describe(model: Model, tab: OpenTab): Description {
       : { title: tab.agent ?? "New session", word: ", could not be started", icon: "error", spin: false };
   }
   const summary = model.standing.summary(session.sessionId);
-  const title = summary?.title || (summary?.agent ? `New session (${summary.agent})` : "New session");
+  const named = summary?.title || (summary?.agent ? `New session (${summary.agent})` : "New session");
+  // A narrow tab has room for what tells it from others, so its icon says what it is.
+  const from = summary?.branchedFrom;
+  const title = from == null ? named : named.replace(/^(Branch|Continued): /, "");
   const noPrompts = model.noPromptsOf(session);
   if (noPrompts === "other_engine")
     return { title, word: ", belongs to another engine", icon: "circle-slash", spin: false, inactive: true };
@@ -134,6 +137,10 @@ function describe(model: Model, tab: OpenTab): Description {
   if (session.exited.value) return { title, word: ", its agent ended", icon: "error", spin: false };
   if (summary?.status === "waiting") return { title, word: ", waits for your answer", icon: "bell-dot", spin: false };
   if (summary?.status === "running") return { title, word: ", running", icon: "loading", spin: true };
+  if (from != null)
+    return from.before == null
+      ? { title, word: ", continues another session", icon: "arrow-swap", spin: false }
+      : { title, word: ", a branch of another session", icon: "git-branch", spin: false };
   return { title, word: "", spin: false };
 }
 
