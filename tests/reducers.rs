@@ -231,6 +231,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(("local.notice", json!({ "level": "info", "text": "n" }))),
         1 => Just(("local.gap", json!({ "reason": "why" }))),
         1 => Just(("local.command", json!({ "command": "set_model x", "status": "ok" }))),
+        1 => Just(("local.earlier", json!({ "block": { "kind": "assistant", "text": "e", "streaming": false } }))),
         2 => (1..20_u64).prop_map(|turn| ("local.changes", json!({ "promptSeq": turn, "files": [], "text": "t" }))),
     ];
     (message, prop_oneof![Just(None), (1..3_u64).prop_map(Some)]).prop_map(|((kind, payload), turn)| Step {

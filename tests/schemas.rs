@@ -726,6 +726,31 @@ fn requests() -> BTreeMap<&'static str, (Vec<Value>, Vec<Value>)> {
                 ],
             ),
         ),
+        (
+            "bb/session/pin",
+            (
+                vec![json!({"sessionId": "s", "pinned": true})],
+                vec![
+                    json!({"sessionId": "s"}),
+                    json!({"pinned": true}),
+                    json!({"sessionId": "s", "pinned": "yes"}),
+                ],
+            ),
+        ),
+        (
+            "bb/session/branch",
+            (
+                vec![
+                    json!({"sessionId": "s"}),
+                    json!({"sessionId": "s", "before": "u-1", "engine": "current", "agent": null}),
+                ],
+                vec![
+                    json!({}),
+                    json!({"sessionId": "s", "engine": "other"}),
+                    json!({"sessionId": "s", "before": 1}),
+                ],
+            ),
+        ),
         ("bb/models/providers", none()),
         (
             "bb/models/check",
@@ -1190,6 +1215,12 @@ fn results() -> Vec<(&'static str, Value, Value)> {
         ),
         ("bb/models/set", json!({"models": []}), json!({"models": [{"id": 1, "name": "M"}]})),
         ("bb/session/rename", json!({"sessionId": "s", "title": "t"}), json!({"sessionId": "s"})),
+        ("bb/session/pin", json!({"sessionId": "s", "pinned": true}), json!({"sessionId": "s"})),
+        (
+            "bb/session/branch",
+            json!({"sessionId": "s", "knows": "record", "text": "t"}),
+            json!({"sessionId": "s", "knows": "some", "text": "t"}),
+        ),
         (
             "bb/models/providers",
             json!({"providers": [{"provider": "openai", "label": "OpenAI", "needsKey": true, "keyVariable": "K", "keyIsSet": true,

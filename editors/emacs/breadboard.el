@@ -218,6 +218,7 @@ That is a SNAPSHOT, or CHANGES of the one before."
          (places (plist-get found (intern (concat ":" id))))
          (place (and (> (length places) 0) (elt places 0))))
     (concat (or (plist-get summary :title) id)
+            (when (eq (plist-get summary :pinned) t) " (pinned)")
             (when place (format "  %s: %s" (plist-get place :by) (plist-get place :text))))))
 
 ;;;###autoload
@@ -231,11 +232,41 @@ That is a SNAPSHOT, or CHANGES of the one before."
          (rows (seq-map (lambda (each) (cons (breadboard--line each found) (plist-get each :sessionId)))
                         (plist-get listed :sessions))))
     (unless rows (user-error "Nothing was said with these words, and no title has them"))
-    (setq breadboard-session (cdr (assoc (completing-read "Session: " rows nil t) rows)))
-    (eglot-handle-notification
-     (eglot-current-server) 'bb/view :sessionId breadboard-session
-     :snapshot (plist-get (breadboard--call :bb/selectSession :sessionId breadboard-session) :view))
-    (display-buffer (get-buffer-create "*breadboard*"))))
+    (breadboard--show (cdr (assoc (completing-read "Session: " rows nil t) rows)))))
+
+(defun breadboard--show (session)
+  "Put SESSION in front."
+  (setq breadboard-session session)
+  (eglot-handle-notification
+   (eglot-current-server) 'bb/view :sessionId session
+   :snapshot (plist-get (breadboard--call :bb/selectSession :sessionId session) :view))
+  (display-buffer (get-buffer-create "*breadboard*")))
+
+(defun breadboard--in-front ()
+  "What the list says of the session in front."
+  (or (seq-find (lambda (each) (equal (plist-get each :sessionId) breadboard-session))
+                (plist-get (breadboard--call :bb/listSessions) :sessions))
+      (user-error "No session is in front; begin one with M-x breadboard-ask")))
+
+;;;###autoload
+(defun breadboard-pin ()
+  "Pin the session in front, so that it stands first; once more takes that back."
+  (interactive)
+  (let ((pinned (eq (plist-get (breadboard--in-front) :pinned) t)))
+    (breadboard--call :bb/session/pin :sessionId breadboard-session :pinned (if pinned :json-false t))
+    (message (if pinned "Not pinned any more" "Pinned"))))
+
+;;;###autoload
+(defun breadboard-continue (agent)
+  "Go on with the session in front in a new one, with AGENT.
+Blank: with the engine of the settings.  The session stays as it is."
+  (interactive "sContinue with (blank for the engine of the settings): ")
+  (let ((made (if (string-blank-p agent)
+                  (breadboard--call :bb/session/branch
+                                    :sessionId breadboard-session :engine "current")
+                (breadboard--call :bb/session/branch :sessionId breadboard-session :agent agent))))
+    (breadboard--show (plist-get made :sessionId))
+    (message "%s" (plist-get made :text))))
 
 (provide 'breadboard)
 ;;; breadboard.el ends here

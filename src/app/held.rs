@@ -118,6 +118,9 @@ impl App {
                     "The editor that sent the spec has left, so it was not sent; its draft is kept.",
                 )),
             },
+            SessionReply::Branch { branch, reply } => {
+                reply.settle(attached.map(|()| self.begin_branch(&session_id, *branch)));
+            }
             SessionReply::Chat { uri } => {
                 let made = attached.map(|()| session_id);
                 self.plain_session_made(wish.client, &uri, made);

@@ -367,6 +367,7 @@ impl LoopNews {
             | Fact::Tree { .. }
             | Fact::Command { .. }
             | Fact::Changes(_)
+            | Fact::Earlier(_)
             | Fact::Notice(_)
             | Fact::Gap(_)
             | Fact::Failure(_)

@@ -133,6 +133,12 @@ impl App {
             Request::SessionRename(params) => {
                 reply.of::<methods::SessionRename>().settle(self.rename_session(params));
             }
+            Request::SessionPin(params) => {
+                reply.of::<methods::SessionPin>().settle(self.pin_session(params));
+            }
+            Request::SessionBranch(params) => {
+                self.branch_session(client, params, reply.of::<methods::SessionBranch>());
+            }
             Request::FindFiles(params) => self.find_files(params, reply.of::<methods::FindFiles>()),
             Request::ReadFileSnippet(params) => {
                 self.read_file_snippet(client, params, reply.of::<methods::ReadFileSnippet>())

@@ -15,6 +15,7 @@ use crate::domain::approval::{
 };
 use crate::domain::delivery::queue::PromptQueue;
 use crate::domain::dialect::acp::state::AgentState;
+use crate::protocol::request::BranchedFrom;
 use crate::protocol::settings::EngineKind;
 
 /// One session as the journal keeps it. Fields may be added with a default; none may change its meaning.
@@ -68,6 +69,15 @@ pub(super) struct Record {
     /// Calls whose commands go on after their turn, in the window that has the session.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept_commands: Vec<String>,
+    /// Whether the user pinned it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pinned: bool,
+    /// The session whose conversation it began with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branched_from: Option<BranchedFrom>,
+    /// Our record of that conversation, until a turn ended whose engine was given it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_be_told: Option<String>,
 }
 
 /// A rule that an engine or an agent keeps, as far as it was told here.
@@ -201,6 +211,9 @@ impl Record {
             damage: None,
             chat: None,
             mode: AgentMode::default(),
+            pinned: false,
+            branched_from: None,
+            to_be_told: None,
         }
     }
 

@@ -5,7 +5,7 @@
 //!
 //! First the events of the sessions that were not used for longest, whose chats stay readable since view pages are kept; only
 //! when that is not enough, whole sessions. A session of this window that is in memory, or whose turn is open, is not touched,
-//! so what is in use may stand above the size until the next start. A journal in memory has only such sessions: there the
+//! so what is in use may stand above the size until the next start. One that the user pinned never goes whole. A journal in memory has only such sessions: there the
 //! oldest events go that the view holds and every client was told.
 
 use std::collections::VecDeque;
@@ -159,6 +159,9 @@ impl App {
             return Ok(Some(removal));
         };
         let Some(up_to) = self.may_go(&session_id)? else { return Ok(Some(removal)) };
+        if removal.whole && self.is_pinned(&session_id)? {
+            return Ok(Some(removal));
+        }
         if removal.whole {
             self.say_sessions_go();
             self.sessions.remove(&session_id);
@@ -220,10 +223,21 @@ impl App {
             });
         }
         // Of another workspace. What cannot be read is not ours to judge.
+        Ok(self.record_of_another(session_id)?.filter(|record| !record.turn.is_open()).map(|_| u64::MAX))
+    }
+
+    /// Whether the user pinned a session, of whatever workspace.
+    fn is_pinned(&mut self, session_id: &str) -> Result<bool, JournalError> {
+        if let Some(session) = self.sessions.get(session_id) {
+            return Ok(session.record.pinned);
+        }
+        Ok(self.record_of_another(session_id)?.is_some_and(|record| record.pinned))
+    }
+
+    fn record_of_another(&mut self, session_id: &str) -> Result<Option<Record>, JournalError> {
         let Some(journal) = self.journal.as_mut() else { return Ok(None) };
         let row = journal.session(session_id)?;
-        let record = row.and_then(|row| serde_json::from_slice::<Record>(&row.record).ok());
-        Ok(record.filter(|record| !record.turn.is_open()).map(|_| u64::MAX))
+        Ok(row.and_then(|row| serde_json::from_slice::<Record>(&row.record).ok()))
     }
 }
 

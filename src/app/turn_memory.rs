@@ -161,6 +161,33 @@ impl App {
         StepsRead::of(&rows)
     }
 
+    /// Turns of a session of our own agent that are over, as its model hears of them, oldest first, those before the prompt with this
+    /// id. `None` where that cannot be told, because the turns before it were summarised in a later one or are kept no more; `asked`
+    /// says how many prompts there were.
+    pub(super) fn turns_before(
+        &mut self,
+        session_id: &str,
+        message_id: Option<&str>,
+        asked: usize,
+    ) -> Option<Vec<EarlierTurn>> {
+        self.flush(session_id);
+        let mut read = self.steps_read(session_id)?;
+        read.close();
+        let mut turns = read.earlier;
+        if let Some(message_id) = message_id {
+            let at = turns.iter().position(|turn| turn.prompt.message_id == message_id)?;
+            turns.truncate(at);
+        }
+        (asked == 0 || !turns.is_empty()).then_some(turns)
+    }
+
+    /// A session begins with turns of another one.
+    pub(super) fn begin_with_turns(&mut self, session_id: &str, turns: Vec<EarlierTurn>) {
+        for turn in turns {
+            self.keep_step(session_id, &StoredStep::Earlier(Box::new(turn)));
+        }
+    }
+
     /// Earlier turns as our own agent's model hears of them again, and what it has to hear of the last one, once. Of a session
     /// without steps, of which a version before this one was the agent, it is what the chat has.
     pub(super) fn memory(&mut self, session_id: &str) -> Vec<EarlierTurn> {
@@ -189,7 +216,7 @@ impl App {
 }
 
 /// A turn of which only its words are known.
-fn told((asked, answered): (String, String)) -> EarlierTurn {
+pub(super) fn told((asked, answered): (String, String)) -> EarlierTurn {
     let prompt = Prompt {
         message_id: String::new(),
         text: asked,

@@ -98,6 +98,7 @@ impl App {
             Request::Rebuild(params) => Some(params.session_id.clone()),
             Request::QueueEdit(params) => params.session_id.clone(),
             Request::SessionRename(params) => Some(params.session_id.clone()),
+            Request::SessionPin(params) => Some(params.session_id.clone()),
             Request::QueueMove(params) => params.session_id.clone(),
             Request::QueueRemove(params) => params.session_id.clone(),
             Request::QueueResume(params) => params.session_id.clone(),
@@ -112,6 +113,7 @@ impl App {
             | Request::CreateSession(_)
             | Request::ListSessions(_)
             | Request::SelectSession(_)
+            | Request::SessionBranch(_)
             | Request::Stop(_)
             | Request::QueueList(_)
             | Request::PermissionList(_)

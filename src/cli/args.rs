@@ -209,9 +209,13 @@ pub(crate) struct AskArgs {
     /// Go on with the newest session of the workspace.
     #[arg(long = "continue", conflicts_with = "session")]
     pub go_on: bool,
-    /// Go on with this session; `breadboard-ls sessions` lists them.
+    /// Go on with this session; `breadboard-ls sessions` lists them. With --engine or --agent, the one named there goes on with its
+    /// conversation, in a new session.
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
+    /// Go on in a new session that begins with the conversation of that one, which stays as it is.
+    #[arg(long)]
+    pub branch: bool,
     /// Set the mode of the agent's session first, by its id, as in --mode plan; an unknown one is answered with those there are.
     #[arg(long, value_name = "ID")]
     pub mode: Option<String>,
@@ -289,6 +293,12 @@ pub(crate) struct SessionsArgs {
     /// Only sessions whose title, agent, or one of whose prompts or answers has all of these words; the beginning of a word will do.
     #[arg(long, value_name = "WORDS")]
     pub search: Option<String>,
+    /// Pin this session first, so that it stands before the others and is kept.
+    #[arg(long, value_name = "ID", conflicts_with = "unpin")]
+    pub pin: Option<String>,
+    /// Pin this session no more.
+    #[arg(long, value_name = "ID")]
+    pub unpin: Option<String>,
     /// Of which workspace, and how.
     #[command(flatten)]
     pub report: ReportArgs,

@@ -42,7 +42,7 @@ use super::terminal::{Terminal, Tone, marked, visible, visible_code, width};
 use super::user_settings::stated;
 use crate::platform::real_path;
 use crate::protocol::permission::PermissionListResult;
-use crate::protocol::request::{InitResult, ListSessionsResult};
+use crate::protocol::request::{InitResult, ListSessionsResult, SessionBranchResult, SessionSummary};
 use crate::protocol::settings::EngineKind;
 
 /// Longest wait for a session: an agent may have to be unpacked, started and connected to its tools first.
@@ -253,7 +253,12 @@ fn resume(
         ClientError::Nonsense(format!("The server's list of sessions does not fit this version ({error})."))
     })?;
     let wanted = args.session.as_deref();
-    let found = listed.sessions.into_iter().find(|one| wanted.is_none_or(|id| id == one.session_id));
+    // Pinned ones stand first, whatever their age.
+    let newest = |one: &SessionSummary| one.updated_at;
+    let found = match wanted {
+        Some(id) => listed.sessions.into_iter().find(|one| id == one.session_id),
+        None => listed.sessions.into_iter().rev().max_by_key(newest),
+    };
     let refused = |message: String| ClientError::Refused(Refusal { number: 0, code: String::new(), message });
     let found = found.ok_or_else(|| {
         refused(match wanted {
@@ -263,13 +268,19 @@ fn resume(
             None => "There is no session of this workspace to go on with; leave --continue out.".to_owned(),
         })
     })?;
+    let found = match elsewhere(args, &found, hello) {
+        Some(engine) => branch(client, console, args, &found, engine)?,
+        None => found,
+    };
+    let waits = &mut || console.wait(&format!("Waiting up to {} s for the session", most.as_secs()));
     let params = json!({ "sessionId": found.session_id });
     let selected = client.request_saying("bb/selectSession", params, most, waits)?;
     console.done();
     let seq = selected.get("seq").and_then(Value::as_u64).ok_or_else(|| {
         ClientError::Nonsense("The server gave a session without its place; run `doctor`.".to_owned())
     })?;
-    let kind = if found.agent.is_some() { EngineKind::Acp } else { hello.engine.kind };
+    let kind =
+        if found.agent.is_some() { EngineKind::Acp } else { found.engine.unwrap_or(hello.engine.kind) };
     let trusted = hello.workspace_trusted;
     let params = json!({ "sessionId": found.session_id });
     let listed = client.request("bb/permission/list", params, ANSWER)?;
@@ -279,6 +290,56 @@ fn resume(
     let waiting = listed.pending.into_iter().map(|pending| pending.permission).collect();
     let dialect = kind.dialect();
     Ok(OpenedSession { session_id: found.session_id, seq, trusted, dialect, waiting, advice: None })
+}
+
+/// Who goes on with a session in a new one: where that is wanted, and where the session is of another engine than the one in use, or of
+/// another agent than the one that was named. `None`: it goes on itself.
+fn elsewhere(args: &AskArgs, found: &SessionSummary, hello: &InitResult) -> Option<&'static str> {
+    let in_use = hello.engine.kind;
+    let named =
+        args.server.engine.is_some() || args.server.agent.is_some() || args.server.engine_url.is_some();
+    let kind = if found.agent.is_some() { EngineKind::Acp } else { found.engine.unwrap_or(in_use) };
+    let other_agent = args.server.agent.as_ref().is_some_and(|agent| found.agent.as_ref() != Some(agent));
+    let is_other = match (kind, in_use) {
+        (EngineKind::Acp, EngineKind::Acp) => other_agent,
+        // Agents are there beside whatever the settings name.
+        (EngineKind::Acp, _) => named,
+        (kind, in_use) => kind != in_use,
+    };
+    match (is_other, args.branch) {
+        (true, _) => Some("current"),
+        (false, true) => Some("own"),
+        (false, false) => None,
+    }
+}
+
+/// The session that begins with the conversation of another one; what its engine knows of that is said.
+fn branch(
+    client: &mut Client,
+    console: &mut Console<Stdout, Stderr>,
+    args: &AskArgs,
+    of: &SessionSummary,
+    engine: &str,
+) -> Result<SessionSummary, ClientError> {
+    let most = args.timeout.map_or(SESSION, Duration::from_secs);
+    let waits = &mut || console.wait(&format!("Waiting up to {} s for the session", most.as_secs()));
+    let params = json!({ "sessionId": of.session_id, "engine": engine });
+    let made = client.request_saying("bb/session/branch", params, most, waits);
+    console.done();
+    let made: SessionBranchResult = serde_json::from_value(made?).map_err(|error| {
+        ClientError::Nonsense(format!("The server's new session does not fit this version ({error})."))
+    })?;
+    if !args.json {
+        let _ = writeln!(std::io::stderr(), "{}", marked(&made.text));
+    }
+    let listed = client.request("bb/listSessions", json!({}), ANSWER)?;
+    let listed: ListSessionsResult = serde_json::from_value(listed).map_err(|error| {
+        ClientError::Nonsense(format!("The server's list of sessions does not fit this version ({error})."))
+    })?;
+    let found = listed.sessions.into_iter().find(|one| one.session_id == made.session_id);
+    found.ok_or_else(|| {
+        ClientError::Nonsense("The server does not list the session that it made; run `doctor`.".to_owned())
+    })
 }
 
 /// Asks for a session; that it takes its time is said.

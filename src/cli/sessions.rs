@@ -1,6 +1,6 @@
-//! `breadboard-ls sessions`: the sessions of a workspace, newest first, or those in which something was said.
+//! `breadboard-ls sessions`: the sessions of a workspace, the pinned ones and then the newest first, or those in which something was said.
 //!
-//! Owns how they are listed. Never attaches one and never changes anything.
+//! Owns how they are listed, and pinning one. Never attaches one and changes nothing else.
 
 use std::io::Write;
 use std::time::{Duration, UNIX_EPOCH};
@@ -23,7 +23,7 @@ const PASSAGE: usize = 220;
 
 /// Lists them.
 pub(super) fn sessions(args: &SessionsArgs) -> Exit {
-    let SessionsArgs { search, report } = args;
+    let SessionsArgs { search, pin, unpin, report } = args;
     let ReportArgs { workspace, json, server } = report;
     let workspace = match folder(workspace) {
         Ok(workspace) => workspace,
@@ -33,8 +33,17 @@ pub(super) fn sessions(args: &SessionsArgs) -> Exit {
         Ok(client) => client,
         Err(error) => return refuse(&error.to_string(), Exit::Server),
     };
-    let listed =
-        initialize(&mut client, &workspace, server.trust).and_then(|_| list(&mut client, search.as_deref()));
+    let pinned = pin.as_ref().map(|id| (id, true)).or(unpin.as_ref().map(|id| (id, false)));
+    let listed = initialize(&mut client, &workspace, server.trust)
+        .and_then(|_| hello(&mut client))
+        .and_then(|_| match pinned {
+            Some((id, pinned)) => {
+                let params = json!({ "sessionId": id, "pinned": pinned });
+                client.request("bb/session/pin", params, ANSWER).map(drop)
+            }
+            None => Ok(()),
+        })
+        .and_then(|()| list(&mut client, search.as_deref()));
     let listed = match listed {
         Ok(listed) => listed,
         Err(error) => return give_up(client, &error),
@@ -51,7 +60,6 @@ pub(super) fn sessions(args: &SessionsArgs) -> Exit {
 }
 
 fn list(client: &mut Client, search: Option<&str>) -> Result<ListSessionsResult, ClientError> {
-    hello(client)?;
     let params = search.map_or(json!({}), |words| json!({ "query": words }));
     let listed = client.request("bb/listSessions", params, ANSWER)?;
     serde_json::from_value(listed).map_err(|error| {
@@ -93,8 +101,9 @@ fn line(session: &SessionSummary) -> String {
         at.map(|at| humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(at)).to_string());
     let status = session.status.as_deref().unwrap_or("idle");
     let title = session.title.as_deref().unwrap_or("(no title)");
+    let pinned = if session.pinned { "  (pinned)" } else { "" };
     format!(
-        "{}  {:<20}  {:<8}  {}\n",
+        "{}  {:<20}  {:<8}  {}{pinned}\n",
         marked_line(&session.session_id, TITLE),
         at.unwrap_or_default(),
         marked_line(status, TITLE),
@@ -121,12 +130,16 @@ mod tests {
             agent: None,
             pending_permission_count: None,
             held_by: None,
+            pinned: false,
+            branched_from: None,
         };
         let of = |sessions: Vec<SessionSummary>, found| {
             lines(&ListSessionsResult { sessions, found, ..ListSessionsResult::default() })
         };
         let whole = "s-1  1970-01-01T00:00:00Z  running   Where is⏎it?\n";
         assert_eq!(of(vec![session.clone()], None), whole);
+        let pinned = SessionSummary { pinned: true, ..session.clone() };
+        assert!(of(vec![pinned], None).ends_with("  Where is⏎it?  (pinned)\n"));
         assert_eq!(of(Vec::new(), None), "There are no sessions of this workspace yet.\n");
         let passage = FoundPassage { block_id: "b".into(), by: FoundIn::Answer, text: "in lib.rs".into() };
         let found = BTreeMap::from([("s-1".to_owned(), vec![passage])]);

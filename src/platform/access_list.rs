@@ -139,7 +139,7 @@ impl OwnUser {
 
     fn sid(&self) -> PSID {
         // SAFETY: the system wrote a `TOKEN_USER` here, which points into the same buffer.
-        unsafe { (*self.0.as_ptr().cast::<TOKEN_USER>()).OwnUser.Sid }
+        unsafe { (*self.0.as_ptr().cast::<TOKEN_USER>()).User.Sid }
     }
 }
 

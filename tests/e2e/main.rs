@@ -17,6 +17,7 @@ mod ask_mode;
 mod ask_terminal;
 #[cfg(target_os = "linux")]
 mod background_commands;
+mod branches;
 mod breadboard_commands;
 mod breadboard_desk;
 mod breadboard_others;

@@ -169,6 +169,23 @@ async fn when_events_are_not_enough_the_oldest_sessions_go_whole() {
 }
 
 #[tokio::test]
+async fn a_session_that_the_user_pinned_stays_when_the_oldest_go_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let sessions = written(dir.path(), 6, 1, 190_000).await;
+    let (pinned, next) = (&sessions[0].0, &sessions[1].0);
+    let desk = Desk::at(dir.path(), Setup { first_id: 500, ..Setup::default() });
+    desk.ask("bb/session/pin", json!({"sessionId": pinned, "pinned": true})).await.unwrap();
+    desk.close().await;
+    let (desk, _) = self::desk(dir.path(), 1_000);
+    until_small(dir.path()).await;
+    let listed = desk.ask("bb/listSessions", json!({})).await.unwrap();
+    assert_eq!(listed["sessions"][0]["sessionId"], pinned.as_str());
+    let gone = desk.ask("bb/selectSession", json!({"sessionId": next})).await;
+    assert_eq!(gone.unwrap_err().code.as_str(), "unknown_session");
+    desk.close().await;
+}
+
+#[tokio::test]
 async fn a_journal_in_memory_drops_what_the_view_holds_and_the_client_was_told() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let nowhere = file.path().join("state");

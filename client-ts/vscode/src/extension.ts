@@ -31,6 +31,7 @@ import { TURN_SCHEME, TurnDiffs } from "./host/turn_diffs";
 import { undoTurn } from "./host/turn_undo";
 import { plainly } from "./host/toast";
 import { askForToken, tellOfToken } from "./host/token_prompt";
+import { newest } from "./shared/newest";
 import type { HostStatus } from "./shared/page_methods";
 import { l10n } from "vscode";
 
@@ -258,7 +259,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     const sessions = (state?.sessions ?? []).filter(
       (session) => session.status === "running" || session.status === "waiting",
     );
-    const active = sessions.find(({ sessionId }) => sessionId === state?.activeSessionId) ?? sessions[0];
+    const active = sessions.find(({ sessionId }) => sessionId === state?.activeSessionId) ?? newest(sessions);
     if (active === undefined) void vscode.window.showInformationMessage(l10n.t("No turn is running."));
     else await ask("bb/stop", { sessionId: active.sessionId });
   }
@@ -266,7 +267,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   async function diffWithHead(): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     const folder = editor && vscode.workspace.getWorkspaceFolder(editor.document.uri);
-    const sessionId = state?.activeSessionId ?? state?.sessions[0]?.sessionId;
+    const sessionId = state?.activeSessionId ?? newest(state?.sessions)?.sessionId;
     if (!editor || !folder) throw new Error(l10n.t("Open a file of the workspace first."));
     if (sessionId === undefined) throw new Error(l10n.t("Start a session first; a diff belongs to one."));
     const several = (vscode.workspace.workspaceFolders?.length ?? 0) > 1;
@@ -279,7 +280,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 
   /** The files of the newest turn that changed some, in one view. */
   async function turnChanges(): Promise<void> {
-    const sessionId = state?.activeSessionId ?? state?.sessions[0]?.sessionId;
+    const sessionId = state?.activeSessionId ?? newest(state?.sessions)?.sessionId;
     if (sessionId === undefined) throw new Error(l10n.t("No session has changed anything yet."));
     const { turn } = (await ask("bb/turn/changes", { sessionId })) as Requests["bb/turn/changes"]["result"];
     await turns.showAll({ sessionId, turn });
@@ -287,7 +288,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 
   /** Takes the newest turn that changed something back, after showing what that does. */
   async function undo(): Promise<void> {
-    const sessionId = state?.activeSessionId ?? state?.sessions[0]?.sessionId;
+    const sessionId = state?.activeSessionId ?? newest(state?.sessions)?.sessionId;
     if (sessionId === undefined) throw new Error(l10n.t("No session has changed anything yet."));
     await undoTurn(
       {
@@ -393,6 +394,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       natives.terminalSelection().then((text) => sidebar.ask("page.compose", { text })),
     "breadboard.commitMessage": (...args) => commits.write(args[0]),
     "breadboard.find": () => sidebar.ask("page.find"),
+    "breadboard.continueWith": () => sidebar.ask("page.continueWith"),
     "breadboard.exportSession": () => sidebar.ask("page.export"),
     "breadboard.createSpec": () => specs.show(),
     "breadboard.stop": stop,

@@ -3,6 +3,7 @@
 //! Owns the checks in the order that wire.md names. Never waits: what takes time goes to a port, which answers the reply.
 
 mod approvals;
+mod branches;
 mod commands;
 mod create_spec;
 mod decisions;

@@ -17,6 +17,7 @@ use crate::app::sessions::Session;
 use crate::app::state::App;
 use crate::app::turn::{Stop, TurnState};
 use crate::domain::approval::PermissionStatus;
+use crate::domain::branch;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::delivery::queue::QueuedPrompt;
 use crate::domain::dialect::Dialect;
@@ -25,10 +26,8 @@ use crate::domain::view::{Block, BlockBody, Lane};
 use crate::protocol::request::*;
 use crate::protocol::settings::EngineKind;
 
-/// Blocks of history that are looked at, and bytes that go along with a prompt, newest first: what fits in a small
-/// model's context.
+/// Blocks of history that are looked at, newest first.
 const HISTORY_BLOCKS: usize = 80;
-const HISTORY_BYTES: usize = 48 * 1024;
 
 /// Blocks of history that are read at a time.
 const HISTORY_PAGE: usize = 4;
@@ -225,7 +224,9 @@ impl App {
         };
         record.updated_at = now;
         if record.title.is_none() {
-            record.title = Some(title_of(&prompt.text));
+            let is_branch = record.branched_from.as_ref().is_some_and(|from| from.before.is_some());
+            let title = title_of(&prompt.text);
+            record.title = Some(if is_branch { format!("Branch: {title}") } else { title });
         }
         if let Some(live) = self.live_mut(session_id) {
             live.last_words = LastWords::Heard;
@@ -284,7 +285,13 @@ impl App {
     /// All that a turn begins with is there: it is in the journal, behind what its engine has not been told yet.
     pub(in crate::app) fn turn_ready(&mut self, session_id: &str, begun: &mut TurnBegun) {
         let text = std::mem::take(&mut begun.prompt.text);
-        begun.prompt.text = self.with_notes(session_id, text);
+        let text = self.with_notes(session_id, text);
+        // Behind the words, where engines look for what belongs to a prompt.
+        begun.prompt.text =
+            match self.known(session_id).ok().and_then(|session| session.record.to_be_told.as_ref()) {
+                Some(record) => format!("{text}\n\n{record}"),
+                None => text,
+            };
         self.steps_begin(session_id, begun);
         self.flush(session_id);
     }
@@ -317,43 +324,7 @@ impl App {
 
     /// Earlier turns as pairs of what was asked and answered, oldest first.
     pub(in crate::app) fn history(&mut self, session_id: &str) -> Vec<(String, String)> {
-        let blocks = self.newest_blocks(session_id);
-        let mut turns: Vec<(String, String)> = Vec::new();
-        for block in blocks {
-            match block.body {
-                BlockBody::User { text, .. } => turns.push((text, String::new())),
-                BlockBody::Assistant { text, .. } => {
-                    if let Some((_, answer)) = turns.last_mut() {
-                        answer.push_str(&text);
-                    }
-                }
-                BlockBody::TurnStart { .. }
-                | BlockBody::TurnEnd { .. }
-                | BlockBody::Reasoning { .. }
-                | BlockBody::Tool { .. }
-                | BlockBody::Permission { .. }
-                | BlockBody::Plan { .. }
-                | BlockBody::Patch { .. }
-                | BlockBody::Changes { .. }
-                | BlockBody::Command { .. }
-                | BlockBody::Task { .. }
-                | BlockBody::Checkpoint { .. }
-                | BlockBody::Link { .. }
-                | BlockBody::Summary { .. }
-                | BlockBody::Notice { .. }
-                | BlockBody::Unknown { .. } => {}
-            }
-        }
-        let mut bytes = 0;
-        let kept = turns
-            .iter()
-            .rev()
-            .take_while(|(asked, answered)| {
-                bytes += asked.len() + answered.len();
-                bytes <= HISTORY_BYTES
-            })
-            .count();
-        turns.split_off(turns.len() - kept)
+        branch::newest(branch::said(self.newest_blocks(session_id)), branch::RECORD_BYTES)
     }
 
     /// The newest blocks of the transcript, oldest first: a few at a time and no more than can matter, since each may hold
@@ -361,7 +332,7 @@ impl App {
     fn newest_blocks(&mut self, session_id: &str) -> VecDeque<Block> {
         let mut blocks: VecDeque<Block> = VecDeque::new();
         let mut bytes = 0;
-        while blocks.len() < HISTORY_BLOCKS && bytes <= HISTORY_BYTES {
+        while blocks.len() < HISTORY_BLOCKS && bytes <= branch::RECORD_BYTES {
             let before = blocks.front().map(|block| block.id.clone());
             let Ok((page, has_more)) =
                 self.lane_page(session_id, Lane::Chat, before.as_deref(), HISTORY_PAGE)
@@ -450,6 +421,7 @@ impl App {
         if !session.record.turn.is_on_its_way() {
             self.settle_asks(session_id, PermissionStatus::Cancelled, Settler::TurnEnd);
         }
+        self.was_told(session_id, failure.as_ref());
         if failure.is_some() && self.traits_of(session_id).sessions.is_elsewhere() {
             // What made this prompt fail would make the next ones fail too.
             if let Ok(record) = self.record_mut(session_id) {
@@ -492,6 +464,15 @@ impl App {
         self.state_changed = true;
         self.next_prompt(session_id);
         self.rest_if_closed(session_id);
+    }
+
+    /// The engine was given our record of a conversation, unless the turn failed that took it along.
+    fn was_told(&mut self, session_id: &str, failure: Option<&TurnFailure>) {
+        if failure.is_none()
+            && let Ok(record) = self.record_mut(session_id)
+        {
+            record.to_be_told = None;
+        }
     }
 
     /// Starts the next prompt of the queue, when nothing runs and the queue is not paused.

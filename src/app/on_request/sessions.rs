@@ -329,13 +329,14 @@ impl App {
         self.state_changed = true;
     }
 
-    /// All sessions of the workspace, newest first.
+    /// All sessions of the workspace: those that are pinned, then the others, each newest first.
     pub(in crate::app) fn summaries(&self) -> Vec<SessionSummary> {
         let mut sessions: Vec<&Session> = self.sessions.values().collect();
         sessions.sort_by(|a, b| {
             b.record
-                .updated_at
-                .cmp(&a.record.updated_at)
+                .pinned
+                .cmp(&a.record.pinned)
+                .then_with(|| b.record.updated_at.cmp(&a.record.updated_at))
                 .then_with(|| a.record.session_id.cmp(&b.record.session_id))
         });
         sessions
@@ -368,6 +369,8 @@ impl App {
                         .elsewhere
                         .contains(&session.record.session_id)
                         .then_some(HeldBy::OtherWindow),
+                    pinned: session.record.pinned,
+                    branched_from: session.record.branched_from.clone(),
                 }
             })
             .collect()

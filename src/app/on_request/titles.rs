@@ -1,10 +1,12 @@
-//! `bb/session/rename`: what a session is called.
+//! `bb/session/rename` and `bb/session/pin`: what a session is called, and where it stands.
 //!
 //! Owns what a title may be. A title that somebody gave is not made anew from a prompt: that is done only where there is none.
 
 use crate::app::state::App;
 use crate::domain::coded_error::{CodedError, ErrorCode};
-use crate::protocol::request::{SessionRenameParams, SessionRenameResult};
+use crate::protocol::request::{
+    SessionPinParams, SessionPinResult, SessionRenameParams, SessionRenameResult,
+};
 
 /// Characters of a title: more is a text, and lists show its beginning only.
 const LONGEST: usize = 200;
@@ -26,6 +28,18 @@ impl App {
         self.flush(&session_id);
         self.state_changed = true;
         Ok(SessionRenameResult { session_id, title })
+    }
+
+    pub(in crate::app) fn pin_session(
+        &mut self,
+        params: SessionPinParams,
+    ) -> Result<SessionPinResult, CodedError> {
+        let SessionPinParams { session_id, pinned } = params;
+        self.load(&session_id)?;
+        self.record_mut(&session_id)?.pinned = pinned;
+        self.flush(&session_id);
+        self.state_changed = true;
+        Ok(SessionPinResult { session_id, pinned })
     }
 }
 

@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
-use super::SpecPrompt;
+use super::{EarlierTurn, SpecPrompt};
 use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
+use crate::domain::branch::BranchKnows;
 use crate::domain::coded_error::CodedError;
-use crate::protocol::request::{SendMessageResult, SessionResult};
+use crate::domain::view::Block;
+use crate::protocol::request::{BranchedFrom, SendMessageResult, SessionBranchResult, SessionResult};
 
 /// What a client wants of a new session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,6 +29,23 @@ pub struct NewSession {
     pub client: Option<ClientId>,
 }
 
+/// What a session begins with that comes from another one.
+#[derive(Debug)]
+pub struct SessionBranch {
+    /// The record of that one is the loop's to read.
+    pub origin: BranchedFrom,
+    /// What is shown of it, oldest first.
+    pub blocks: Vec<Block>,
+    /// Earlier turns as our own agent's model hears of them.
+    pub memory: Vec<EarlierTurn>,
+    /// Our record of it, for an engine that cannot take it over.
+    pub record: Option<String>,
+    /// What its engine knows of it.
+    pub knows: BranchKnows,
+    /// The same for the user.
+    pub text: String,
+}
+
 /// Who waits for a session that is made.
 #[derive(Debug)]
 pub enum SessionReply {
@@ -38,6 +57,13 @@ pub enum SessionReply {
         prompt: Box<SpecPrompt>,
         /// Where the answer to the prompt goes.
         reply: Reply<SendMessageResult>,
+    },
+    /// A client, whose session begins with the conversation of another one.
+    Branch {
+        /// What it begins with.
+        branch: Box<SessionBranch>,
+        /// Where the answer goes.
+        reply: Reply<SessionBranchResult>,
     },
     /// A chat document of an editor without our plugin, which hears of it by what the loop makes of the outcome.
     Chat {
@@ -59,6 +85,7 @@ impl SessionReply {
         match self {
             Self::Client(reply) => reply.refuse(error),
             Self::Spec { reply, .. } => reply.refuse(error),
+            Self::Branch { reply, .. } => reply.refuse(error),
             Self::Tab { waits, .. } => waits.refuse(error),
             // Whoever refuses on the loop says so in the document itself.
             Self::Chat { .. } => {}

@@ -155,6 +155,7 @@ impl AskTurn {
             | Fact::Tree { .. }
             | Fact::Command { .. }
             | Fact::Changes(_)
+            | Fact::Earlier(_)
             | Fact::Notice(_)
             | Fact::Nothing
             | Fact::Unknown => {}

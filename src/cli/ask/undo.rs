@@ -104,7 +104,9 @@ impl UndoRun<'_> {
             return Ok(session.clone());
         }
         let listed: ListSessionsResult = asked(client, "bb/listSessions", json!({}), ANSWER)?;
-        let newest = listed.sessions.into_iter().next().map(|session| session.session_id);
+        // Pinned ones stand first, whatever their age.
+        let newest = listed.sessions.into_iter().rev().max_by_key(|session| session.updated_at);
+        let newest = newest.map(|session| session.session_id);
         newest.ok_or_else(|| {
             let message =
                 "There is no session of this workspace, so there is nothing to take back.".to_owned();

@@ -364,11 +364,13 @@ pub enum LocalKind {
     /// uncovered?, text }`, as a `changes` block has it. Without a `promptSeq` these are the changes of a revert, which is named by
     /// the `seq` of this event.
     Changes,
+    /// A block of the session that this one branched off, or continues, as it stands in the chat: `{ block }`, without `id` and `seq`.
+    Earlier,
 }
 
 impl LocalKind {
     /// All of them.
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Prompt,
         Self::Context,
         Self::PermissionSettled,
@@ -381,6 +383,7 @@ impl LocalKind {
         Self::Terminal,
         Self::CommandOutput,
         Self::Changes,
+        Self::Earlier,
     ];
 
     /// The kind that a `type` names.
@@ -403,6 +406,7 @@ impl LocalKind {
             Self::Terminal => "local.terminal",
             Self::CommandOutput => "local.command_output",
             Self::Changes => "local.changes",
+            Self::Earlier => "local.earlier",
         }
     }
 
@@ -412,7 +416,7 @@ impl LocalKind {
             Self::PermissionSettled | Self::PermissionSaving => EventClass::PermissionResponse,
             Self::Gap | Self::AgentExited => EventClass::RunErrorOrGap,
             Self::TurnEnd => EventClass::RunFinished,
-            Self::Context | Self::Notice | Self::Command => EventClass::Notice,
+            Self::Context | Self::Notice | Self::Command | Self::Earlier => EventClass::Notice,
             Self::Terminal | Self::CommandOutput => EventClass::ToolOutput,
             Self::Changes => EventClass::TurnChanges,
         }
@@ -427,7 +431,8 @@ impl LocalKind {
             | Self::Notice
             | Self::Command
             | Self::Terminal
-            | Self::CommandOutput => &[Pane::Chat],
+            | Self::CommandOutput
+            | Self::Earlier => &[Pane::Chat],
             Self::Gap | Self::TurnEnd | Self::AgentExited => &[Pane::Chat, Pane::Run],
             Self::Changes => &[Pane::Chat, Pane::Files],
         }

@@ -4,6 +4,8 @@
 //! loop, the command line. Text is borrowed from the event where it stands there as it is, so that a flood of pieces builds
 //! nothing. Never knows a field name of an engine.
 
+use serde_json::Value;
+
 mod decision;
 mod notice;
 mod session;
@@ -106,6 +108,8 @@ pub enum Fact<'a> {
     },
     /// What a turn changed in the files, as its block shows it.
     Changes(TurnChanges<'a>),
+    /// A block of the session that this one comes from, as JSON.
+    Earlier(&'a Value),
     /// A sentence for the user.
     Notice(Notice),
     /// Events are missing.

@@ -9,6 +9,7 @@
 pub mod agent_mode;
 pub mod approval;
 pub mod background;
+pub mod branch;
 pub mod chat_document;
 pub mod coded_error;
 pub mod comment_prompt;

@@ -145,6 +145,10 @@ requests! {
         [SESSION, ENGINE, TRUST];
     SessionRename, "bb/session/rename", SessionRenameParams => SessionRenameResult, "Calls a session by another title.",
         [SESSION, SIZE];
+    SessionPin, "bb/session/pin", SessionPinParams => SessionPinResult, "Has a session stand before the others, or no more.",
+        [SESSION];
+    SessionBranch, "bb/session/branch", SessionBranchParams => SessionBranchResult, "Makes a session that begins with the conversation of another one: as it was before one of its prompts, or all of it.",
+        [SESSION, ENGINE, TRUST];
     DeleteSession, "bb/deleteSession", SessionParams => DeleteSessionResult, "Stops and deletes a session.",
         [SESSION, ENGINE];
     SendMessage, "bb/sendMessage", SendMessageParams => SendMessageResult, "Sends a prompt, or queues it behind a running turn.",

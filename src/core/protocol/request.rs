@@ -42,8 +42,9 @@ pub use self::prompt::{
 pub use self::resume::{RebuildResult, Resume, ResumeVerdict};
 pub use self::session::CommandResult;
 pub use self::session::{
-    CommandParams, CreateSessionParams, DeleteSessionResult, FoundIn, FoundPassage, HeldBy,
-    ListSessionsParams, ListSessionsResult, SelectSessionResult, SessionParams, SessionRenameParams,
+    BranchEngine, BranchedFrom, CommandParams, CreateSessionParams, DeleteSessionResult, FoundIn,
+    FoundPassage, HeldBy, ListSessionsParams, ListSessionsResult, SelectSessionResult, SessionBranchParams,
+    SessionBranchResult, SessionParams, SessionPinParams, SessionPinResult, SessionRenameParams,
     SessionRenameResult, SessionResult, SessionSummary,
 };
 

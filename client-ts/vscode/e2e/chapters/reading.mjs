@@ -103,17 +103,55 @@ export default async function reading(stage) {
   await picture("command-in-terminal");
   await command("View: Toggle Panel Visibility");
 
-  // A prompt is changed and sent anew.
+  // A prompt is changed and sent anew: in a branch, beside the session, which stays as it is.
+  const asked = model.asked.length;
+  const before = await view.locator(".row").allInnerTexts();
   const user = view.locator(".user").last();
   // By the keyboard: what has the focus is scrolled to.
   await user.getByRole("button", { name: "Change this prompt and send it anew" }).focus();
   await page.keyboard.press("Enter");
   const words = "where is the limit of retries?";
   await eventually("the prompt is back", async () => ((await prompt.inputValue()) === words ? true : undefined));
+  await view.locator(".branch-hint", { hasText: "this begins a branch" }).waitFor();
+  await picture("branch-hint");
   model.reply(says("In lib.rs, as before."));
   await ask("where is the limit, in one line?");
   await view.locator(".assistant", { hasText: "as before" }).waitFor();
   await idle();
+  const tab = view.locator(".strip .tab.active");
+  assert.match(await tab.innerText(), /^where is the limit, in one line\?/);
+  await tab.locator(".codicon-git-branch").waitFor();
+  await view.locator(".notice", { hasText: `This session is a branch of “${words}”` }).waitFor();
+  assert.equal(await view.locator(".user", { hasText: words }).count(), 0, "it begins before the prompt that was changed");
+  assert.deepEqual(
+    model.asked[asked].body.messages.filter(({ role }) => role === "user").map(({ content }) => content.split("\n")[0]),
+    ["where is the limit, in one line?"],
+    "its model has heard nothing of the prompt that was changed",
+  );
+  await picture("branch");
+  const origin = view.locator(".origin");
+  assert.match(await origin.innerText(), /Branch of/);
+  await origin.getByRole("button").click();
+  await view.locator(".strip .tab.active", { hasText: words }).waitFor();
+  await view.locator(".assistant .code-keyword", { hasText: "pub" }).waitFor();
+  assert.deepEqual(await view.locator(".row").allInnerTexts(), before, "the session is as it was");
+  // Of a later prompt, the branch has the turn before it, which the model remembers.
+  model.reply(says("Three."));
+  await ask("how many, then?");
+  await view.locator(".assistant", { hasText: "Three." }).waitFor();
+  await idle();
+  await view.locator(".user", { hasText: "how many, then?" }).getByRole("button", { name: "Change this prompt and send it anew" }).focus();
+  await page.keyboard.press("Enter");
+  await view.locator(".branch-hint").waitFor();
+  model.reply(says("Seven, in a branch."));
+  await ask("how many, in words?");
+  await view.locator(".assistant", { hasText: "Seven, in a branch." }).waitFor();
+  await idle();
+  await view.locator(".notice", { hasText: "remembers the conversation" }).waitFor();
+  const heard = model.asked.at(-1).body.messages.filter(({ role }) => role !== "system").map(({ content }) => content);
+  assert.ok(heard.some((content) => content.includes("## Retries")), "its model has the answer before it");
+  assert.ok(!heard.some((content) => content.includes("how many, then?")), "and not the prompt that was changed");
+  await picture("branch-of-a-later-prompt");
 
   await view.locator(".scroller").focus();
   await page.keyboard.press("Control+f");

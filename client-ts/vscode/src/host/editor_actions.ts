@@ -9,6 +9,7 @@ import { type Requests, resultFault } from "@breadboard-ls/sdk";
 import * as vscode from "vscode";
 import type { EditorMethod } from "../shared/page_methods";
 import type { SetupWish } from "../shared/setup";
+import { pickAgent } from "./agent_picker";
 import { chooseApprovals } from "./approvals_picker";
 import type { CodeDocuments } from "./apply_code";
 import { type Ask, closeDiff, showDiff } from "./diffs";
@@ -122,6 +123,8 @@ export async function act(ports: ActionPorts, method: EditorMethod, params: Para
       return ports.setup.choose(params["wish"] as SetupWish);
     case "editor.manageTrust":
       return void (await vscode.commands.executeCommand("workbench.trust.manage"));
+    case "editor.pickAgent":
+      return pickAgent(params["title"] as string | undefined);
     case "editor.chooseApprovals":
       return chooseApprovals(ports.ask);
     case "editor.restart":

@@ -58,6 +58,8 @@ type Shape = Readonly<Record<string, Check>>;
 export const EDITOR_METHODS = {
   "editor.status": {},
   "editor.chooseApprovals": {},
+  /** Offers whoever can go on with a session; `{ agent? }`, or null where nobody was picked. */
+  "editor.pickAgent": { title: optional(text) },
   "editor.remember": { state: text },
   "editor.copy": { text },
   /** Symbols of the workspace by a part of their name. */
@@ -119,6 +121,7 @@ export const PAGE_METHODS = {
   "page.newSession": {},
   "page.showSessions": {},
   "page.setup": {},
+  "page.continueWith": {},
   "page.find": {},
   "page.export": {},
   "page.ask": { text: word },

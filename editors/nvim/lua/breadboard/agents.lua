@@ -30,6 +30,28 @@ function M.info(callback)
   end)
 end
 
+--- The engine of the settings and the agents beside it, as a list to choose from.
+---@param question string
+---@param callback fun(agent?: string) nil for the engine of the settings
+function M.pick(question, callback)
+  local engine = store.engine and store.engine.kind or 'engine'
+  local choices = { { label = ('the engine of the settings (%s)'):format(engine) } }
+  for _, agent in ipairs(M.names()) do
+    table.insert(choices, { name = agent, label = agent })
+  end
+  vim.ui.select(choices, {
+    prompt = question,
+    kind = 'breadboard_agent',
+    format_item = function(choice)
+      return choice.label
+    end,
+  }, function(choice)
+    if choice then
+      callback(choice.name)
+    end
+  end)
+end
+
 --- Begins a session with an agent, of the settings or known to the server by name; asks which one without a name.
 ---@param name? string
 ---@param callback fun(session: string)
@@ -39,12 +61,7 @@ function M.start(name, callback)
     return
   end
   sessions.ensure(function()
-    local engine = store.engine and store.engine.kind or 'engine'
-    local choices = { { label = ('the engine of the settings (%s)'):format(engine) } }
-    for _, agent in ipairs(M.names()) do
-      table.insert(choices, { name = agent, label = agent })
-    end
-    if #choices == 1 then
+    if #M.names() == 0 then
       store.say(
         nil,
         'info',
@@ -52,16 +69,8 @@ function M.start(name, callback)
       )
       return
     end
-    vim.ui.select(choices, {
-      prompt = 'A new session with',
-      kind = 'breadboard_agent',
-      format_item = function(choice)
-        return choice.label
-      end,
-    }, function(choice)
-      if choice then
-        sessions.create(callback, choice.name)
-      end
+    M.pick('A new session with', function(agent)
+      sessions.create(callback, agent)
     end)
   end)
 end

@@ -93,7 +93,7 @@ function draw(chat)
     local held = summary and summary.heldBy and notices_of.HELD or nil
     local seconds, microseconds = vim.uv.gettimeofday()
     local now = seconds * 1000 + math.floor(microseconds / 1000)
-    drawing = render.lane(view.lanes.chat, store.notices[chat.session] or {}, held, now)
+    drawing = render.lane(view.lanes.chat, store.notices[chat.session] or {}, held, now, summary and summary.branchedFrom)
   else
     drawing = render.lane(view.lanes[chat.lane], {})
   end

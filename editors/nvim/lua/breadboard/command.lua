@@ -100,7 +100,7 @@ SUBCOMMANDS.chat = {
     -- With one in front nothing is chosen from the list.
     local begin = store.active and sessions.ensure or sessions.list
     begin(function()
-      local newest = store.sessions[1]
+      local newest = store.newest()
       if store.active or not newest then
         prompt.open()
       else
@@ -116,6 +116,42 @@ SUBCOMMANDS.continue = {
   about = 'ask the engine to continue where it stopped, as after an agent ended',
   run = function()
     M.ask('Continue where you stopped.')
+  end,
+}
+
+SUBCOMMANDS.continuewith = {
+  about = 'continuewith [agent]: go on with this conversation in a new session, with another agent or the engine of the settings',
+  complete = agents.names,
+  run = function(call)
+    sessions.with_active(function(session)
+      require('breadboard.branches').continue_with(session, call.words[1])
+    end)
+  end,
+}
+
+SUBCOMMANDS.edit = {
+  about = 'change the prompt under the cursor of the chat, or the last one; sent, it begins a branch of the session',
+  run = function()
+    require('breadboard.branches').edit()
+  end,
+}
+
+SUBCOMMANDS.origin = {
+  about = 'go to the session that this one is a branch of, or continues',
+  run = function()
+    require('breadboard.branches').origin()
+  end,
+}
+
+SUBCOMMANDS.pin = {
+  about = 'pin this session, or another one by its id, so that it stands first in the list; once more takes that back',
+  complete = session_ids,
+  run = function(call)
+    sessions.with_active(function(active)
+      local session = call.words[1] or active
+      local summary = store.summary(session)
+      sessions.pin(session, not (summary and summary.pinned))
+    end)
   end,
 }
 
@@ -446,6 +482,8 @@ function M.act()
   local block, session = chat.block_at_cursor()
   if block and session and block.kind == 'permission' and store.waits(block) then
     approvals.ask(session, block, nil, true)
+  elseif block and block.kind == 'origin' then
+    require('breadboard.branches').origin(block.sessionId)
   elseif block and session and block.kind == 'changes' then
     require('breadboard.changes').show(session, block.promptSeq)
   elseif require('breadboard.files').under_cursor() then

@@ -9,6 +9,24 @@ local M = {}
 ---@type integer?
 local buffer
 
+--- The prompt that is changed here: sent, it begins a branch of its session before that one.
+---@type { session: string, before: string, attachments?: string[] }?
+local changed
+
+--- Above the window: where a prompt goes that is changed.
+---@return string
+function M.bar()
+  return changed and 'Begins a branch: the session stays as it is (empty the window to leave it)' or ''
+end
+
+--- Nobody changes a prompt in an empty window.
+local function leave_when_empty()
+  if changed and buffer and vim.trim(table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, false))) == '' then
+    changed = nil
+    vim.cmd('silent! redrawstatus!')
+  end
+end
+
 --- Sends what is written, and empties the window when the server took it.
 function M.send()
   if not buffer then
@@ -19,13 +37,30 @@ function M.send()
   if text == '' then
     return
   end
+  local from = changed
+  if from then
+    sessions.branch(from.session, { before = from.before }, function(session)
+      changed = nil
+      chat.show(session)
+      M.deliver(text, sent, from.attachments)
+    end)
+  else
+    M.deliver(text, sent)
+  end
+end
+
+--- Sends in the session in front, and empties the window when the server took it.
+---@param text string
+---@param sent string[] the lines of the window
+---@param attachments? string[]
+function M.deliver(text, sent, attachments)
   sessions.send(text, function(disposition)
     local unchanged = vim.api.nvim_buf_is_valid(buffer)
       and vim.deep_equal(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), sent)
     if disposition and unchanged then
       vim.api.nvim_buf_set_lines(buffer, 0, -1, false, {})
     end
-  end)
+  end, attachments)
 end
 
 --- Opens the menu for what ends at the cursor, if the cursor is still there when the answer comes. Where another plugin shows
@@ -82,11 +117,13 @@ local function make()
     { buffer = buffer, callback = menu_as_before }
   )
   vim.api.nvim_create_autocmd('TextChangedI', { buffer = buffer, callback = offer })
+  vim.api.nvim_create_autocmd({ 'TextChanged', 'InsertLeave' }, { buffer = buffer, callback = leave_when_empty })
 end
 
 --- Opens the window below the chat and goes there.
 ---@param text? string what it begins with
-function M.open(text)
+---@param from? { session: string, before: string, attachments?: string[] } the prompt that is changed
+function M.open(text, from)
   sessions.with_active(function(session)
     if not buffer or not vim.api.nvim_buf_is_valid(buffer) then
       make()
@@ -102,6 +139,8 @@ function M.open(text)
     end
     vim.api.nvim_set_current_win(window)
     if text then
+      changed = from
+      vim.wo[window].winbar = from and "%{v:lua.require'breadboard.prompt'.bar()}" or ''
       vim.api.nvim_buf_set_lines(buffer, 0, -1, false, vim.split(text, '\n'))
       vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(buffer), 0 })
     end

@@ -347,8 +347,9 @@ end
 ---@param notices breadboard.Notice[]
 ---@param last? string what stands below all
 ---@param now? integer milliseconds since 1970; without them nothing counts down
+---@param origin? { sessionId: string, title?: string, before?: string } the session that this one began with
 ---@return breadboard.Drawing
-function M.lane(lane, notices, last, now)
+function M.lane(lane, notices, last, now, origin)
   local lines, owners, beside, coloured = {}, {}, {}, {}
   local waiting, waits
   if now then
@@ -379,6 +380,11 @@ function M.lane(lane, notices, last, now)
     if block.kind == 'notice' then
       table.insert(texts, block.text)
     end
+  end
+  if origin and not lane.hasMore then
+    local how = origin.before and 'Branch of' or 'Continues'
+    local text = ('ℹ %s “%s”: <CR> here, or :BreadBoard origin, leads there'):format(how, one_line(origin.title or 'another session'))
+    add({ text }, 'origin', { id = 'origin', kind = 'origin', sessionId = origin.sessionId })
   end
   if lane.hasMore then
     add({ '(there is more above: :BreadBoard older)' }, 'more')

@@ -20,6 +20,9 @@ local function line(summary)
   if summary.heldBy then
     table.insert(facts, 'in another window')
   end
+  if summary.pinned then
+    table.insert(facts, 'pinned')
+  end
   return ('%s%s (%s)'):format(mark, summary.title or summary.sessionId, table.concat(facts, ', '))
 end
 

@@ -253,6 +253,38 @@ function M.select(session, callback)
   end)
 end
 
+--- Makes a session that begins with the conversation of another one, and puts it in front.
+---@param session string the other one, which stays as it is
+---@param from { before?: string, engine?: 'own'|'current', agent?: string }
+---@param callback? fun(session: string)
+function M.branch(session, from, callback)
+  M.ensure(function()
+    local params = vim.tbl_extend('force', { sessionId = session }, from)
+    client.request('bb/session/branch', params, function(err, result)
+      if err then
+        refuse(err, session)
+      else
+        M.select(result.sessionId, callback)
+      end
+    end)
+  end)
+end
+
+--- Has a session stand before the others in the list, or no more.
+---@param session string
+---@param pinned boolean
+function M.pin(session, pinned)
+  M.ensure(function()
+    client.request('bb/session/pin', { sessionId = session, pinned = pinned }, function(err)
+      if err then
+        refuse(err, session)
+      else
+        store.say(session, 'info', pinned and 'Pinned: this session stands first.' or 'Not pinned any more.')
+      end
+    end)
+  end)
+end
+
 --- The active session, or a new one.
 ---@param callback fun(session: string)
 function M.with_active(callback)

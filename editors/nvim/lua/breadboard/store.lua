@@ -199,6 +199,18 @@ function M.summary(session)
   end
 end
 
+--- The session that was used last; in the list the pinned ones stand before it.
+---@return table?
+function M.newest()
+  local newest
+  for _, summary in ipairs(M.sessions) do
+    if not newest or (summary.updatedAt or 0) > (newest.updatedAt or 0) then
+      newest = summary
+    end
+  end
+  return newest
+end
+
 --- Forgets a session.
 ---@param session string
 function M.drop(session)

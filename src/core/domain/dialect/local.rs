@@ -111,6 +111,7 @@ pub(super) fn fact(event: EventRef<'_>) -> Fact<'_> {
                 text: text(payload, "text").unwrap_or_default(),
             })
         }
+        Some(LocalKind::Earlier) => payload.get("block").map_or(Fact::Unknown, Fact::Earlier),
         None => Fact::Unknown,
     }
 }

@@ -2,7 +2,10 @@
 //!
 //! Owns their ids: one that is replaced is named by its kind and its run. Never holds state.
 
-use super::block::{Block, BlockBody};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::block::{Block, BlockBody, Change, Lane};
 use super::turn::TurnName;
 use crate::domain::cut;
 use crate::domain::event::SessionEvent;
@@ -56,6 +59,13 @@ pub(super) fn changes(event: &SessionEvent, told: TurnChanges<'_>) -> Block {
         text: cut::line(told.text, COUNTS),
     };
     Block { id: format!("changes-{prompt_seq}"), turn: event.turn, seq: event.seq, body }
+}
+
+/// A block of the session that this one comes from. What is none is not shown.
+pub(super) fn earlier(event: &SessionEvent, block: &Value) -> Option<Change> {
+    let body = BlockBody::deserialize(block).ok()?;
+    let block = Block { id: format!("e-{}", event.seq), turn: event.turn, seq: event.seq, body };
+    Some(Change::put(Lane::Chat, block))
 }
 
 /// How a search goes: one block a stage and turn.

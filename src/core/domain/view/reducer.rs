@@ -184,6 +184,7 @@ impl ViewState {
                 let end = told.prompt_seq.and_then(|turn| self.marks.end_of(turn));
                 changes.push(Change::put(Lane::Chat, notices::changes(event, told)).behind(end));
             }
+            Fact::Earlier(block) => changes.extend(notices::earlier(event, block)),
             Fact::Notice(notice) => changes.push(Change::put(Lane::Chat, notices::notice(event, &notice))),
             Fact::Gap(notice) => in_chat_and_run(notices::notice(event, &notice), changes),
             Fact::Failure(notice) => {

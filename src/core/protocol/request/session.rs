@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::resume::Resume;
+use crate::domain::branch::BranchKnows;
 use crate::domain::view::View;
 use crate::protocol::settings::EngineKind;
 
@@ -42,6 +43,26 @@ pub struct SessionSummary {
     /// Who works on it, when that is not this window: it can be read here and stopped, but not changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_by: Option<HeldBy>,
+    /// Whether the user pinned it: such sessions stand first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pinned: bool,
+    /// The session whose conversation it began with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branched_from: Option<BranchedFrom>,
+}
+
+/// Where a session comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BranchedFrom {
+    /// Id of the other session, which may have been deleted since.
+    pub session_id: String,
+    /// What that was called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Block of the prompt there before which it was left. Absent: all of it is carried on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
 }
 
 /// Who works on a session.
@@ -104,6 +125,64 @@ pub struct SessionRenameResult {
     pub title: String,
 }
 
+/// Params of `bb/session/branch`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionBranchParams {
+    /// Id of the session whose conversation the new one begins with. It stays as it is.
+    pub session_id: String,
+    /// Block of the prompt before which it is left, as when that prompt is changed and sent anew. Absent: all of it is carried on, which
+    /// no turn of it may change meanwhile.
+    pub before: Option<String>,
+    /// Who goes on [default: `own`].
+    pub engine: Option<BranchEngine>,
+    /// Name of an agent that goes on, beside the engine of the settings; it wins over `engine`.
+    pub agent: Option<String>,
+}
+
+/// Who goes on with a conversation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum BranchEngine {
+    /// The engine, or the agent, of the session that it comes from.
+    #[default]
+    Own,
+    /// The engine of the settings.
+    Current,
+}
+
+/// Result of `bb/session/branch`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionBranchResult {
+    /// Id of the new session, which is attached.
+    pub session_id: String,
+    /// What its engine knows of the conversation.
+    pub knows: BranchKnows,
+    /// The same in sentences for the user, which stand in the chat too.
+    pub text: String,
+}
+
+/// Params of `bb/session/pin`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionPinParams {
+    /// Id of the session.
+    pub session_id: String,
+    /// Whether it is to stand before those that are not pinned.
+    pub pinned: bool,
+}
+
+/// Result of `bb/session/pin`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SessionPinResult {
+    /// Id of the session.
+    pub session_id: String,
+    /// Whether it is pinned.
+    pub pinned: bool,
+}
+
 /// Params of `bb/listSessions`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ListSessionsParams {
@@ -115,7 +194,7 @@ pub struct ListSessionsParams {
 /// Result of `bb/listSessions`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ListSessionsResult {
-    /// Sessions of this workspace, newest first.
+    /// Sessions of this workspace: those that are pinned, then the others, each newest first.
     pub sessions: Vec<SessionSummary>,
     /// With a `query`: where its words stand, by session, the newest first and at most three a session. A session that was found by
     /// its title alone has none. What was said in a turn is found once that has ended.

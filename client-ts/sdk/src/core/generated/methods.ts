@@ -12,6 +12,8 @@ export const REQUESTS: ReadonlyArray<keyof Requests> = [
   "bb/listSessions",
   "bb/selectSession",
   "bb/session/rename",
+  "bb/session/pin",
+  "bb/session/branch",
   "bb/deleteSession",
   "bb/sendMessage",
   "bb/stop",

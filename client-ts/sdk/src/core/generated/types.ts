@@ -335,6 +335,22 @@ export type Block = ({
   preview: string;
 });
 
+/** Who goes on with a conversation. */
+export type BranchEngine = "own" | "current";
+
+/** What the engine of a branch knows of the conversation. */
+export type BranchKnows = "nothing" | "all" | "words" | "record";
+
+/** Where a session comes from. */
+export type BranchedFrom = {
+  /** Id of the other session, which may have been deleted since. */
+  sessionId: string;
+  /** What that was called. */
+  title?: string | null;
+  /** Block of the prompt there before which it was left. Absent: all of it is carried on. */
+  before?: string | null;
+};
+
 /** How far a turn of the embedded engine goes before it asks whether to go on. Each answer that it may adds the same again. */
 export type BudgetSetting = {
   /** Replies of the model. Default 100; 0 means no bound. */
@@ -1566,6 +1582,10 @@ export type SessionSummary = {
   pendingPermissionCount?: number | null;
   /** Who works on it, when that is not this window: it can be read here and stopped, but not changed. */
   heldBy?: HeldBy | null;
+  /** Whether the user pinned it: such sessions stand first. */
+  pinned?: boolean;
+  /** The session whose conversation it began with. */
+  branchedFrom?: BranchedFrom | null;
 };
 
 /** Where a snippet comes from. */
@@ -1930,7 +1950,7 @@ export type ListSessionsParams = {
 
 /** Result of `bb/listSessions`. */
 export type ListSessionsResult = {
-  /** Sessions of this workspace, newest first. */
+  /** Sessions of this workspace: those that are pinned, then the others, each newest first. */
   sessions: SessionSummary[];
   /** With a `query`: where its words stand, by session, the newest first and at most three a session. A session that was found by its title alone has none. What was said in a turn is found once that has ended. */
   found?: { [key: string]: FoundPassage[] } | null;
@@ -1970,6 +1990,44 @@ export type SessionRenameResult = {
   sessionId: string;
   /** What it is called. */
   title: string;
+};
+
+/** Params of `bb/session/pin`. */
+export type SessionPinParams = {
+  /** Id of the session. */
+  sessionId: string;
+  /** Whether it is to stand before those that are not pinned. */
+  pinned: boolean;
+};
+
+/** Result of `bb/session/pin`. */
+export type SessionPinResult = {
+  /** Id of the session. */
+  sessionId: string;
+  /** Whether it is pinned. */
+  pinned: boolean;
+};
+
+/** Params of `bb/session/branch`. */
+export type SessionBranchParams = {
+  /** Id of the session whose conversation the new one begins with. It stays as it is. */
+  sessionId: string;
+  /** Block of the prompt before which it is left, as when that prompt is changed and sent anew. Absent: all of it is carried on, which no turn of it may change meanwhile. */
+  before?: string | null;
+  /** Who goes on [default: `own`]. */
+  engine?: BranchEngine | null;
+  /** Name of an agent that goes on, beside the engine of the settings; it wins over `engine`. */
+  agent?: string | null;
+};
+
+/** Result of `bb/session/branch`. */
+export type SessionBranchResult = {
+  /** Id of the new session, which is attached. */
+  sessionId: string;
+  /** What its engine knows of the conversation. */
+  knows: BranchKnows;
+  /** The same in sentences for the user, which stand in the chat too. */
+  text: string;
 };
 
 /** Params of every method that names only a session. */
@@ -3449,6 +3507,10 @@ export type Requests = {
   "bb/selectSession": { params: SelectSessionParams; result: SelectSessionResult };
   /** Calls a session by another title. */
   "bb/session/rename": { params: SessionRenameParams; result: SessionRenameResult };
+  /** Has a session stand before the others, or no more. */
+  "bb/session/pin": { params: SessionPinParams; result: SessionPinResult };
+  /** Makes a session that begins with the conversation of another one: as it was before one of its prompts, or all of it. */
+  "bb/session/branch": { params: SessionBranchParams; result: SessionBranchResult };
   /** Stops and deletes a session. */
   "bb/deleteSession": { params: DeleteSessionParams; result: DeleteSessionResult };
   /** Sends a prompt, or queues it behind a running turn. */

@@ -31,6 +31,16 @@ export const VALUES = {
     "git",
     "copy",
   ] satisfies T.BeforeSource[] as readonly T.BeforeSource[],
+  BranchEngine: [
+    "own",
+    "current",
+  ] satisfies T.BranchEngine[] as readonly T.BranchEngine[],
+  BranchKnows: [
+    "nothing",
+    "all",
+    "words",
+    "record",
+  ] satisfies T.BranchKnows[] as readonly T.BranchKnows[],
   ChangeKind: [
     "modify",
     "create",

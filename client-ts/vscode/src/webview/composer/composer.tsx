@@ -26,6 +26,7 @@ import {
 import { ModelPicker } from "./model_picker";
 import { ContextChips } from "./context_chips";
 import { type Recall, recalled } from "./recall";
+import { BranchHint } from "./branch_hint";
 import { TakesNoPrompts } from "./takes_no_prompts";
 import { t } from "../messages";
 
@@ -228,6 +229,7 @@ export function Composer() {
       }}
     >
       {noPrompts !== undefined && <TakesNoPrompts why={noPrompts} />}
+      {draft.before !== undefined && <BranchHint />}
       {draft.attachments.length > 0 && (
         <ul class="attachments" aria-label={t("Attachments")}>
           {draft.attachments.map((attachment) => (

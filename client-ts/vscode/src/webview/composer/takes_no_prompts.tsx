@@ -15,15 +15,29 @@ const WHY: Readonly<Record<NoPrompts, { readonly icon: string; readonly words: s
   },
 };
 
+/** How the engine in use is called. */
+const ENGINE: Readonly<Record<string, string>> = {
+  embedded: "the built-in agent",
+  breadboard: "BreadBoard",
+  desktop: "the desktop host",
+  acp: "the agent in use",
+};
+
 export function TakesNoPrompts({ why }: { why: NoPrompts }) {
   const model = useModel();
   const { icon, words } = WHY[why];
+  const sessionId = model.tabs.activeId.value;
   return (
     <div class="hint no-prompts" role="status">
       <Icon name={icon} /> {words}
       {why === "other_engine" && (
         <div class="buttons">
-          <button type="button" class="primary" onClick={() => model.newSession()}>
+          {sessionId !== undefined && model.standing.offers("bb/session/branch") && (
+            <button type="button" class="primary" onClick={() => void model.continueWith(sessionId, {})}>
+              {t("Continue with {0}", ENGINE[model.standing.engine.value?.kind ?? ""] ?? t("this engine"))}
+            </button>
+          )}
+          <button type="button" class="secondary" onClick={() => model.newSession()}>
             {t("New session")}
           </button>
           <button type="button" class="link" onClick={() => model.askWho()}>

@@ -7,6 +7,7 @@
 import type { BreadboardClient, Requests } from "@breadboard-ls/sdk";
 import { batch, computed, signal } from "@preact/signals";
 import type { HostStatus, PageMethod } from "../../shared/page_methods";
+import { newest } from "../../shared/newest";
 import type { HostLink } from "../host_link";
 import { Asks, type HunkChoice } from "./asks";
 import { TurnDesk } from "./turn_changes";
@@ -122,6 +123,8 @@ export class Model {
         this.nextContext.bringBack();
         this.nextContext.changed();
       },
+      canBranch: () => this.standing.offers("bb/session/branch"),
+      branch: (sessionId, from) => this.branch(sessionId, from),
       uuid,
       remember,
     });
@@ -168,6 +171,10 @@ export class Model {
     if (method === "page.newSession") this.newSession();
     if (method === "page.showSessions") this.listing.value = true;
     if (method === "page.setup") this.askWho();
+    if (method === "page.continueWith") {
+      const sessionId = this.tabs.activeId.value;
+      if (sessionId !== undefined) void this.continueWith(sessionId);
+    }
     if (method === "page.find") this.find();
     if (method === "page.export") void this.exportSession();
     if (method === "page.ask") void this.prompts.ask(params["text"] as string);
@@ -249,6 +256,37 @@ export class Model {
     });
   }
 
+  pinSession(sessionId: string, pinned: boolean): Promise<void> {
+    return this.sentences.attempt(async () => {
+      await this.client.request("bb/session/pin", { sessionId, pinned });
+      this.sentences.say(pinned ? "Pinned." : "Not pinned any more.");
+    });
+  }
+
+  /** Goes on with the conversation of a session in a new one: with this engine, or with whom the user picks in the editor. */
+  async continueWith(sessionId: string, who?: { agent?: string }): Promise<void> {
+    await this.sentences.attempt(async () => {
+      const title = this.standing.summary(sessionId)?.title;
+      const picked = who ?? ((await this.ports.link.editor("editor.pickAgent", title ? { title } : {})) as { agent?: string } | null);
+      if (picked === null) return;
+      await this.branch(sessionId, picked.agent === undefined ? { engine: "current" } : { agent: picked.agent });
+      this.listing.value = false;
+      this.prompts.focus.value += 1;
+    });
+  }
+
+  /** Makes a session that begins with the conversation of another one, in a tab beside it; gives its id. */
+  private async branch(
+    sessionId: string,
+    from: Omit<Requests["bb/session/branch"]["params"], "sessionId">,
+  ): Promise<string> {
+    const { sessionId: made, text } = await this.client.request("bb/session/branch", { sessionId, ...from });
+    await this.showPane("chat");
+    await this.tabs.select(made, "beside");
+    this.sentences.say(text);
+    return made;
+  }
+
   async deleteSession(sessionId: string): Promise<void> {
     await this.sentences.attempt(async () => {
       await this.client.request("bb/deleteSession", { sessionId });
@@ -301,9 +339,9 @@ export class Model {
       : { open: this.saved.open, active: this.saved.active };
     const open: SavedTab[] = before.open.filter(({ sessionId }) => known.has(sessionId));
     for (const { tabId, sessionId } of before.open) if (tabId !== undefined && !known.has(sessionId)) tabs.end(tabId);
-    const newest = hello.activeSessionId ?? hello.sessions[0]?.sessionId;
+    const recent = hello.activeSessionId ?? newest(hello.sessions)?.sessionId;
     const active =
-      before.active !== undefined && known.has(before.active) ? before.active : (open.at(-1)?.sessionId ?? newest);
+      before.active !== undefined && known.has(before.active) ? before.active : (open.at(-1)?.sessionId ?? recent);
     if (active !== undefined && !open.some(({ sessionId }) => sessionId === active)) open.push({ sessionId: active });
     batch(() => {
       standing.engine.value = hello.engine;

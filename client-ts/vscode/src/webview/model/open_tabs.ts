@@ -84,13 +84,13 @@ export class OpenTabs {
     if (this.front.value !== undefined) await this.show(this.front.value);
   }
 
-  /** Shows a session, in its tab or in a new one. */
-  async select(sessionId: string): Promise<void> {
+  /** Shows a session, in its tab or in a new one: at the end, or beside the one in front. */
+  async select(sessionId: string, place: "end" | "beside" = "end"): Promise<void> {
     const known = this.of(sessionId);
     if (known !== undefined) return this.toFront(known.tabId);
     const tab = new OpenTab(this.ports.uuid());
     tab.has(this.open(sessionId));
-    this.add(tab);
+    this.add(tab, place);
     await this.show(tab);
   }
 
@@ -183,10 +183,13 @@ export class OpenTabs {
     return sessionId;
   }
 
-  private add(tab: OpenTab): void {
-    const more = [...this.all.value, tab];
-    const tooMany = more.slice(0, Math.max(0, more.length - MOST_OPEN));
-    this.all.value = more.slice(tooMany.length);
+  private add(tab: OpenTab, place: "end" | "beside" = "end"): void {
+    const all = this.all.value;
+    const front = all.findIndex(({ tabId }) => tabId === this.frontId.value);
+    const at = place === "beside" && front >= 0 ? front + 1 : all.length;
+    const more = [...all.slice(0, at), tab, ...all.slice(at)];
+    const tooMany = more.filter((one) => one !== tab).slice(0, Math.max(0, more.length - MOST_OPEN));
+    this.all.value = more.filter((one) => !tooMany.includes(one));
     // The oldest makes room; its session lives on in the list.
     for (const left of tooMany) {
       left.dispose();

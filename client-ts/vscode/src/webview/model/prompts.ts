@@ -30,6 +30,9 @@ export interface PromptPorts {
   takenAway(): { exclude: string[] } | undefined;
   /** A prompt was sent. */
   sent(): void;
+  canBranch(): boolean;
+  /** Makes a branch of a session before one of its prompts, and shows it; gives its id. */
+  branch(sessionId: string, from: { before: string }): Promise<string>;
   uuid(): string;
   remember(): void;
 }
@@ -70,6 +73,12 @@ export class Prompts {
     return Object.fromEntries(kept.map(([key, draft]) => [unmade.get(key) ?? key, draft]));
   }
 
+  /** The prompt that is changed is sent in its own session after all. */
+  sendHere(): void {
+    const { before: _before, messageId: _old, ...draft } = this.draft.value;
+    this.keep(this.key(), draft);
+  }
+
   setDraft(change: Partial<Draft>): void {
     // A prompt that is changed is another prompt.
     const { messageId: _old, ...draft } = this.draft.value;
@@ -105,6 +114,7 @@ export class Prompts {
     const { tabs, sentences } = this.ports;
     const draft = this.draft.value;
     if (draft.text.trim() === "") return;
+    if (draft.before !== undefined) return this.sendInBranch(draft, draft.before);
     const messageId = draft.messageId ?? this.ports.uuid();
     this.keep(this.key(), { ...draft, messageId });
     const tab = tabs.front.value ?? tabs.create();
@@ -116,6 +126,21 @@ export class Prompts {
       // Only what was sent is taken away: the user may have typed on.
       if (sessionId !== undefined && this.drafts.value[sessionId]?.messageId === messageId)
         this.keep(sessionId, EMPTY_DRAFT);
+    });
+  }
+
+  /** Has a branch begin before the prompt that is changed, and sends the changed one there; its session stays as it is. */
+  private async sendInBranch(draft: Draft, before: string): Promise<void> {
+    const { tabs, sentences } = this.ports;
+    const { sessionId } = tabs.active.value ?? {};
+    if (sessionId === undefined) return;
+    await sentences.attempt(async () => {
+      const branch = await this.ports.branch(sessionId, { before });
+      // What could not be sent there is there to be sent again, and begins no second branch.
+      const { before: _before, messageId: _old, ...rest } = draft;
+      this.keep(sessionId, EMPTY_DRAFT);
+      this.keep(branch, rest);
+      await this.send();
     });
   }
 
@@ -168,12 +193,16 @@ export class Prompts {
     return text;
   }
 
-  /** Puts a prompt that was sent into the composer to be changed; what is typed there stays in front. */
+  /**
+   * Puts a prompt that was sent into the composer to be changed; what is typed there stays in front. Sent, it begins a branch of
+   * the session, where the server can do that.
+   */
   async edit(prompt: BlockOf<"user">): Promise<void> {
     const { sessionId } = this.ports.tabs.active.value ?? {};
     if (sessionId === undefined) return;
     await this.ports.sentences.attempt(async () => {
       this.compose(await this.whole(sessionId, prompt));
+      if (this.ports.canBranch()) this.setDraft({ before: prompt.id });
       const attachments = (prompt.attachmentIds ?? []).map((attachmentId) => ({ attachmentId, name: "as before", bytes: 0 }));
       if (attachments.length > 0) this.attached(sessionId, attachments);
     });

@@ -32,6 +32,8 @@ export interface Draft {
    * once, whether the first try arrived or not.
    */
   readonly messageId?: string;
+  /** Block of the prompt that is changed: sent, it begins a branch of the session before that one. */
+  readonly before?: string;
 }
 
 export interface SavedState {
@@ -60,12 +62,13 @@ export function readSaved(value: unknown): SavedState {
   const { at, pane, open, active, drafts, engines } = value as Record<string, unknown>;
   const known: Record<string, Draft> = {};
   for (const [sessionId, draft] of Object.entries(typeof drafts === "object" && drafts !== null ? drafts : {})) {
-    const { text, attachments, messageId } = (draft ?? {}) as Record<string, unknown>;
+    const { text, attachments, messageId, before } = (draft ?? {}) as Record<string, unknown>;
     if (typeof text !== "string") continue;
     known[sessionId] = {
       text,
       attachments: Array.isArray(attachments) ? attachments.filter(isAttachment) : [],
       ...(typeof messageId === "string" ? { messageId } : {}),
+      ...(typeof before === "string" ? { before } : {}),
     };
   }
   return {

@@ -1,7 +1,7 @@
 /** The list of all sessions: find one by its title, its agent or what was said in it, open it, call it otherwise, delete it. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
-import { IconButton } from "../blocks/icon";
+import { Icon, IconButton } from "../blocks/icon";
 import { useModel } from "../model/context";
 import type { FoundSessions } from "../model/model";
 import type { State } from "../model/standing";
@@ -114,7 +114,7 @@ interface EntryProps {
 
 function Entry({ summary, onDone, children }: EntryProps) {
   const model = useModel();
-  const { sessionId, title, status, updatedAt, agent, pendingPermissionCount, heldBy } = summary;
+  const { sessionId, title, status, updatedAt, agent, pendingPermissionCount, heldBy, pinned, branchedFrom } = summary;
   const [asking, setAsking] = useState(false);
   const [name, setName] = useState<string | undefined>(undefined);
   /** A field that goes loses the focus too, and that is no word of the user's. */
@@ -164,28 +164,45 @@ function Entry({ summary, onDone, children }: EntryProps) {
         />
       )}
       <span class="hint">
-        {statusWords(status)}
+        {branchedFrom != null && <Icon name={branchedFrom.before == null ? "arrow-swap" : "git-branch"} />} {statusWords(status)}
         {agent != null && ` · ${agent}`}
         {(pendingPermissionCount ?? 0) > 0 && t(" · {0} waiting", pendingPermissionCount)}
         {heldBy === "other_window" && t(" · in another window")}
         {updatedAt != null && ` · ${when(updatedAt)}`}
       </span>
-      {model.standing.offers("bb/session/rename") && heldBy !== "other_window" && name === undefined && (
-        <IconButton icon="edit" label={t("Rename {0}", title || t("the session"))} onClick={edit} />
-      )}
-      {asking ? (
-        <span class="confirm" role="alertdialog" aria-label={t("Delete the session")}>
-          {t("Delete it for good?")}{" "}
-          <button type="button" class="secondary" onClick={() => void model.deleteSession(sessionId)}>
-            {t("Delete")}
-          </button>
-          <button type="button" class="link" onClick={() => setAsking(false)}>
-            {t("Keep")}
-          </button>
-        </span>
-      ) : (
-        <IconButton icon="trash" label={t("Delete {0}", title || t("the session"))} onClick={() => setAsking(true)} />
-      )}
+      <span class="entry-actions">
+        {model.standing.offers("bb/session/rename") && heldBy !== "other_window" && name === undefined && (
+          <IconButton icon="edit" label={t("Rename {0}", title || t("the session"))} onClick={edit} />
+        )}
+        {model.standing.offers("bb/session/pin") && heldBy !== "other_window" && (
+          <IconButton
+            icon={pinned === true ? "pinned" : "pin"}
+            label={pinned === true ? t("Unpin {0}", title || t("the session")) : t("Pin {0}", title || t("the session"))}
+            pressed={pinned === true}
+            onClick={() => void model.pinSession(sessionId, pinned !== true)}
+          />
+        )}
+        {model.standing.offers("bb/session/branch") && (
+          <IconButton
+            icon="arrow-swap"
+            label={t("Continue {0} with another agent", title || t("the session"))}
+            onClick={() => void model.continueWith(sessionId)}
+          />
+        )}
+        {asking ? (
+          <span class="confirm" role="alertdialog" aria-label={t("Delete the session")}>
+            {t("Delete it for good?")}{" "}
+            <button type="button" class="secondary" onClick={() => void model.deleteSession(sessionId)}>
+              {t("Delete")}
+            </button>
+            <button type="button" class="link" onClick={() => setAsking(false)}>
+              {t("Keep")}
+            </button>
+          </span>
+        ) : (
+          <IconButton icon="trash" label={t("Delete {0}", title || t("the session"))} onClick={() => setAsking(true)} />
+        )}
+      </span>
       {children}
     </li>
   );

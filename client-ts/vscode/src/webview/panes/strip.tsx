@@ -124,7 +124,10 @@ function describe(model: Model, tab: OpenTab): Description {
       : { title: tab.agent ?? t("New session"), word: t(", could not be started"), icon: "error", spin: false };
   }
   const summary = model.standing.summary(session.sessionId);
-  const title = summary?.title || (summary?.agent ? t("New session ({0})", summary.agent) : t("New session"));
+  const named = summary?.title || (summary?.agent ? t("New session ({0})", summary.agent) : t("New session"));
+  // A narrow tab has room for what tells it from others, so its icon says what it is.
+  const from = summary?.branchedFrom;
+  const title = from == null ? named : named.replace(/^(Branch|Continued): /, "");
   const noPrompts = model.noPromptsOf(session);
   if (noPrompts === "other_engine")
     return { title, word: t(", belongs to another engine"), icon: "circle-slash", spin: false, inactive: true };
@@ -135,6 +138,10 @@ function describe(model: Model, tab: OpenTab): Description {
   if (session.exited.value) return { title, word: t(", its agent ended"), icon: "error", spin: false };
   if (summary?.status === "waiting") return { title, word: t(", waits for your answer"), icon: "bell-dot", spin: false };
   if (summary?.status === "running") return { title, word: t(", running"), icon: "loading", spin: true };
+  if (from != null)
+    return from.before == null
+      ? { title, word: t(", continues another session"), icon: "arrow-swap", spin: false }
+      : { title, word: t(", a branch of another session"), icon: "git-branch", spin: false };
   return { title, word: "", spin: false };
 }
 

@@ -7,6 +7,7 @@ import type { OpenSession } from "../model/open_session";
 import { Icon } from "../blocks/icon";
 import { Welcome } from "../setup/welcome";
 import { Find } from "./find";
+import { Origin } from "./origin";
 import { type Row, rowsOf } from "./rows";
 import { type Rows, useRows } from "./window";
 import { t } from "../messages";
@@ -63,6 +64,7 @@ export function Transcript({ session }: { session: OpenSession }) {
             {t("Show older")}
           </button>
         )}
+        {!hasMore && <Origin session={session} />}
         {shown.length === 0 && session.attached.value && <Welcome />}
         <div class="rows" role="feed" aria-label={t("Messages")} aria-busy={model.running.value} style={{ height: `${rows.height}px` }}>
           {rows.items.map((row) => {
