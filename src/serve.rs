@@ -21,8 +21,8 @@ use crate::app::ports::{Ambient, Engine, EngineReport, Journal, Outbox, Secret, 
 use crate::app::{App, ClientId, Ports};
 use crate::cli::args::ServeOptions;
 use crate::cli::variables::{
-    ENV_ANTHROPIC_KEY, ENV_API_TOKEN, ENV_API_URL, ENV_GEMINI_KEY, ENV_MODEL_TOKEN, ENV_OPENAI_KEY,
-    TOKEN_VARIABLES,
+    ENV_ANTHROPIC_KEY, ENV_API_TOKEN, ENV_API_URL, ENV_EMBEDDING_TOKEN, ENV_GEMINI_KEY, ENV_MODEL_TOKEN,
+    ENV_OPENAI_KEY, TOKEN_VARIABLES,
 };
 use crate::domain::coded_error::CodedError;
 use crate::domain::policy::environment::AGENT_MARK;
@@ -301,7 +301,8 @@ fn open_engine(
             let (fresh_id, now_ms) = (|| System.fresh_id(), || System.now_ms());
             let engine = EmbeddedEngine::new(reports, scopes, runtime, tokens(), fresh_id, now_ms);
             let engine = engine.with_budget(&settings.budget).with_tool_servers(tool_servers);
-            Ok(Box::new(engine.searching(indexes)))
+            let token = said(ENV_EMBEDDING_TOKEN).map(Token);
+            Ok(Box::new(engine.searching(indexes).with_embeddings(settings.embeddings.as_ref(), token)))
         }
         EngineKind::Breadboard => {
             let token = said(ENV_API_TOKEN).map(Secret);

@@ -75,6 +75,9 @@ pub mod host {
     pub mod ports {
         pub use crate::host::ports::{Root, WorkspaceView};
     }
+    pub mod embeddings {
+        pub use crate::engine::embedded::embed_by;
+    }
     pub mod retrieval {
         pub use crate::host::retrieval::{Found, Place, Symbol, SymbolKind, find_places, new_indexes};
     }

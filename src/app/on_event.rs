@@ -80,7 +80,9 @@ impl App {
                 }
                 reply.of::<methods::SendMessage>().settle(sent);
             }
-            Request::Stop(params) => reply.of::<methods::Stop>().settle(self.stop(&params.session_id)),
+            Request::Stop(params) => {
+                reply.of::<methods::Stop>().settle(self.stop_by(client, &params.session_id))
+            }
             Request::QueueList(params) => reply.of::<methods::QueueList>().settle(self.queue_list(&params)),
             Request::QueueEdit(params) => {
                 reply.of::<methods::QueueEdit>().settle(self.queue_edit(client, params))

@@ -15,7 +15,9 @@ pub(crate) use super::desktop_options::{ServeOptions, Serving};
 use super::mcp_args::McpArgs;
 use super::standing_args::StandingArgs;
 use super::variables::ENV_API_URL;
-use crate::protocol::settings::{EngineKind, EngineSetting, ModelSetting, Overrides, UserChoice};
+use crate::protocol::settings::{
+    EmbeddingsSetting, EngineKind, EngineSetting, ModelSetting, Overrides, UserChoice,
+};
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -26,7 +28,8 @@ use crate::protocol::settings::{EngineKind, EngineSetting, ModelSetting, Overrid
     long_about = "The language server for coding agents.\n\nWithout a subcommand it serves one editor on stdin and \
                   stdout. Options win over environment variables, those over the settings of the editor.\n\n\
                   Environment: BREADBOARD_API_URL chooses a Breadboard engine, BREADBOARD_API_TOKEN is its token; \
-                  BREADBOARD_MODEL_TOKEN goes to the configured model URL, OPENAI_API_KEY, ANTHROPIC_API_KEY and \
+                  BREADBOARD_MODEL_TOKEN goes to the configured model URL, BREADBOARD_EMBEDDING_TOKEN to that of the embedding \
+                  model, OPENAI_API_KEY, ANTHROPIC_API_KEY and \
                   GEMINI_API_KEY to their provider's own address only.",
     args_conflicts_with_subcommands = true
 )]
@@ -113,6 +116,15 @@ pub(crate) struct ServerArgs {
     /// Its base URL [default: the provider's own].
     #[arg(long, value_name = "URL", requires = "model")]
     pub model_url: Option<String>,
+    /// An embedding model, by which searches of the embedded engine compare meanings too: text of a trusted workspace goes to it.
+    #[arg(long, value_name = "NAME")]
+    pub embedding_model: Option<String>,
+    /// Its provider: openai (and anything compatible) or ollama.
+    #[arg(long, value_name = "PROVIDER", requires = "embedding_model")]
+    pub embedding_provider: Option<String>,
+    /// Its base URL [default: the provider's own].
+    #[arg(long, value_name = "URL", requires = "embedding_model")]
+    pub embedding_url: Option<String>,
     /// Trust the workspace: files may be written and commands run. The built-in engine asks for each; BreadBoard and agents ask
     /// as their configuration or mode says.
     #[arg(long)]
@@ -456,6 +468,12 @@ pub(crate) fn overrides(args: &ServerArgs, env: impl Fn(&str) -> Option<String>)
         engine,
         mcp_servers: args.mcp.servers(),
         model,
+        embeddings: args.embedding_model.clone().map(|name| EmbeddingsSetting {
+            provider: args.embedding_provider.clone(),
+            name,
+            url: args.embedding_url.clone(),
+            ..EmbeddingsSetting::default()
+        }),
         workspace_trusted: args.trust.then_some(true),
         state_dir: args.state_dir.clone(),
         standing: args.standing.overrides(env),
@@ -474,6 +492,9 @@ pub(crate) fn forwarded(args: &ServerArgs) -> Vec<String> {
         ("--model", &args.model),
         ("--model-provider", &args.model_provider),
         ("--model-url", &args.model_url),
+        ("--embedding-model", &args.embedding_model),
+        ("--embedding-provider", &args.embedding_provider),
+        ("--embedding-url", &args.embedding_url),
         ("--state-dir", &args.state_dir),
     ];
     // `--flag=value` in one word, so that a value that begins with a dash stays a value.

@@ -176,6 +176,7 @@ impl Talk {
         }
         let sees = model.tuning.sees;
         let mut offered = tools::offered(view.trusted);
+        offered.extend(tools::by_meaning(&view));
         offered.retain(|tool| tools::fits(request.mode, &tool.name));
         let mut rules = rules(&view, request.mode, &repository);
         // What such a tool does is not known, so that it belongs to the mode that may do anything.

@@ -4,6 +4,7 @@
 //! answer: what a refusal means differs from engine to engine.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -20,6 +21,9 @@ const IDLE: Duration = Duration::from_millis(2_500);
 
 /// A dead peer on another machine is noticed by the system after this and three more tries.
 const KEEPALIVE: Duration = Duration::from_secs(30);
+
+/// How long a token is waited for at a peer that wants one and was given none: an editor hands it over right behind its greeting.
+const FIRST_TOKEN: Duration = Duration::from_secs(1);
 
 /// Why there is no request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +51,8 @@ pub(crate) struct HttpPeer {
     trouble: Notify,
     /// Another token came.
     new_token: Notify,
+    /// A first token was waited for.
+    has_waited: AtomicBool,
 }
 
 impl HttpPeer {
@@ -65,6 +71,7 @@ impl HttpPeer {
             client: OnceCell::new(),
             trouble: Notify::new(),
             new_token: Notify::new(),
+            has_waited: AtomicBool::new(false),
         })
     }
 
@@ -95,6 +102,17 @@ impl HttpPeer {
     /// Waits until another token comes.
     pub(crate) async fn new_token(&self) {
         self.new_token.notified().await;
+    }
+
+    /// Waits a moment for the token of a peer that wants one and was given none, once; `false`: it was waited for before. What the peer
+    /// said before is then asked for again, and told only when no token came.
+    pub(crate) async fn waits_for_first_token(&self) -> bool {
+        if self.has_waited.swap(true, Ordering::Relaxed) {
+            return false;
+        }
+        // Told by the next answer when it does not come.
+        let _ = tokio::time::timeout(FIRST_TOKEN, self.new_token()).await;
+        true
     }
 
     /// A request with the token, where there is one, and whether there is.
@@ -179,5 +197,18 @@ mod tests {
         peer.trouble().await;
         peer.met_trouble();
         peer.trouble().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_first_token_is_waited_for_once_and_for_a_moment() {
+        let handed_over = peer("http://127.0.0.1:1", None);
+        handed_over.set_token(Some("t".to_owned()));
+        let begun = tokio::time::Instant::now();
+        assert!(handed_over.waits_for_first_token().await);
+        assert!(begun.elapsed() < FIRST_TOKEN);
+        let alone = peer("http://127.0.0.1:1", None);
+        assert!(alone.waits_for_first_token().await);
+        assert!(begun.elapsed() >= FIRST_TOKEN);
+        assert!(!alone.waits_for_first_token().await);
     }
 }

@@ -1,5 +1,6 @@
 //! What a BreadBoard engine may be told in a workspace that nobody trusts (R000-63).
 
+use breadboard_ls::testing::simulate::breadboard::SimulatorOptions;
 use serde_json::{Value, json};
 
 use crate::breadboard_desk::*;
@@ -82,4 +83,19 @@ fn r000_63_looking_denying_stopping_and_deleting_need_no_trust() {
     let deleted = server.ask("bb/deleteSession", json!({ "sessionId": session }));
     assert_eq!(deleted, json!({ "sessionId": session, "deleted": true }));
     assert_eq!(desk.engine.sessions(), Vec::<String>::new());
+}
+
+#[test]
+fn a_token_that_the_editor_gives_behind_its_greeting_is_waited_for() {
+    const TOKEN: &str = "engine-token-4711-abcdef";
+    let options = SimulatorOptions { token: Some(TOKEN.to_owned()), ..scripted(&json!([])) };
+    let desk = Desk::start(options);
+    // Given an editor that starts the server without a token, and gives it as soon as it may
+    let mut server = Server::ready(desk.chosen(true));
+    server.ask("bb/setCredentials", json!({ "scope": "engine", "token": TOKEN }));
+    // Then the engine is connected, and nobody was told that a token is missing
+    connected(&server);
+    let told: Vec<_> =
+        server.received().into_iter().filter(|message| message["params"]["status"] == "error").collect();
+    assert_eq!(told, Vec::<serde_json::Value>::new());
 }

@@ -380,3 +380,23 @@ fn i14_2_of_an_edit_of_two_changes_the_host_makes_the_one_that_was_accepted_and_
     assert!(asked.tool_result().contains("1 of its 2 changes"), "{}", asked.tool_result());
     assert!(server.events(&session).iter().all(|event| event["class"] != "run.error_or_gap"));
 }
+
+#[test]
+fn i14_7_a_session_that_another_client_makes_appears_by_itself_and_goes_when_it_is_deleted() {
+    // Given two servers on one host, the second of which has listed its sessions
+    let model = Model::start(vec![]);
+    let host = Host::of(&model);
+    let mut first = server_of(&host);
+    let mut second = server_of(&host);
+    second.ask("bb/listSessions", json!({}));
+    // When the first makes one
+    let session = first.session();
+    // Then the second is told, without asking
+    let has = |state: &Value, status: &str| {
+        let mut sessions = state["sessions"].as_array().into_iter().flatten();
+        sessions.any(|one| one["sessionId"] == session.as_str() && one["status"] == status)
+    };
+    second.wait_notification("bb/state", |state| has(state, "idle"));
+    first.ask("bb/deleteSession", json!({ "sessionId": session }));
+    second.wait_notification("bb/state", |state| has(state, "gone"));
+}

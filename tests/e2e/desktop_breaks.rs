@@ -156,3 +156,22 @@ fn seeded_faults_never_lose_the_end_of_a_turn_and_no_prompt_is_sent_twice() {
         }
     }
 }
+
+#[test]
+fn a_question_that_was_asked_while_no_socket_stood_is_said_to_wait_there() {
+    let ask = json!({ "type": "tool.request_approval", "request_id": "r1", "tool_name": "delete_file",
+        "args": { "file_path": "a.txt" }, "risk_level": "high" });
+    let steps = json!([{ "say": "First. " }, { "cut": true }, { "ask": ask, "on_allow": [], "on_deny": [] }]);
+    let desk = HostDesk::scripted(HostDialect::Seed, &json!([{ "steps": steps }]));
+    let mut server = desk.server();
+    let session = server.session();
+    assert_eq!(stands(&server, &session)["verdict"], "complete");
+    // Given a host that asks behind a break, and does not ask again
+    server.prompt(&session, "go");
+    // Then it is said that something waits there
+    let told = server.wait_event(&session, "a notice", |event| {
+        let text = event["payload"]["text"].as_str().unwrap_or_default();
+        event["type"] == "local.notice" && text.contains("asked a question that still waits there")
+    });
+    assert_eq!(told["payload"]["level"], "warning", "{told}");
+}

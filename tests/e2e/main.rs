@@ -50,6 +50,7 @@ mod diffs;
 mod disk;
 mod doctor;
 mod edits;
+mod embeddings;
 mod envelope;
 mod errors;
 mod files;

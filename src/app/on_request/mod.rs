@@ -21,6 +21,7 @@ mod queue;
 mod session_search;
 mod sessions;
 mod shown_patch;
+mod stops;
 mod titles;
 mod turns;
 

@@ -153,7 +153,7 @@ requests! {
         [SESSION, ENGINE];
     SendMessage, "bb/sendMessage", SendMessageParams => SendMessageResult, "Sends a prompt, or queues it behind a running turn.",
         [SESSION, ENGINE, TRUST, SIZE];
-    Stop, "bb/stop", SessionParams => StopResult, "Stops the running turn and pauses the queue.",
+    Stop, "bb/stop", SessionParams => StopResult, "Stops the running turn and pauses the queue; where prompts of other clients wait as well, only what is this client's own.",
         [SESSION, ENGINE];
     QueueList, "bb/queue/list", QueueParams => QueueResult, "Lists the prompts that wait.",
         [SESSION, TAB];

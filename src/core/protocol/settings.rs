@@ -29,6 +29,10 @@ pub struct InitializationOptions {
     /// The model of the embedded engine. Default: none, which answers by retrieval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelSetting>,
+    /// The embedding model by which the embedded engine's searches compare meanings too. Text of a trusted workspace goes to it.
+    /// Default: none; words are compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub embeddings: Option<EmbeddingsSetting>,
     /// How far a turn of the embedded engine goes before it asks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetSetting>,
@@ -200,6 +204,29 @@ pub struct ModelSetting {
     pub price: Option<ModelPrice>,
 }
 
+/// The embedding model: each piece of the files of a trusted workspace is sent to it once, and each question.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EmbeddingsSetting {
+    /// `openai` (and anything compatible) or `ollama`. Default: `openai` when `url` is given, else guessed from the name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The provider's name of the model.
+    pub name: String,
+    /// Base URL. Default: the provider's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// What a million tokens cost. Without, only tokens are told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<f64>,
+    /// What the model wants before each question, as in `query: `. Default: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question_prefix: Option<String>,
+    /// What the model wants before each piece of a file, as in `passage: `. Default: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text_prefix: Option<String>,
+}
+
 /// How hard a model thinks before it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -286,6 +313,8 @@ pub struct Settings {
     pub mcp_servers: BTreeMap<String, McpServerSetting>,
     /// The model of the embedded engine.
     pub model: Option<ModelSetting>,
+    /// The embedding model of its searches.
+    pub embeddings: Option<EmbeddingsSetting>,
     /// How far its turns go.
     pub budget: BudgetSetting,
     /// Trust at start.
@@ -354,6 +383,8 @@ pub struct Overrides {
     pub mcp_servers: BTreeMap<String, McpServerSetting>,
     /// `--model`, `--model-url`.
     pub model: Option<ModelSetting>,
+    /// `--embedding-model`, `--embedding-url`.
+    pub embeddings: Option<EmbeddingsSetting>,
     /// `--trust`.
     pub workspace_trusted: Option<bool>,
     /// `--state-dir`.
@@ -372,6 +403,8 @@ pub struct UserChoice {
     pub engine: Option<EngineSetting>,
     /// The model of the embedded engine.
     pub model: Option<ModelSetting>,
+    /// The embedding model; it counts by itself.
+    pub embeddings: Option<EmbeddingsSetting>,
     /// What is wrong with the file, in a sentence; nothing of it counts then.
     #[serde(skip)]
     pub problem: Option<String>,
@@ -412,6 +445,11 @@ impl Settings {
                 servers
             },
             model: overrides.model.clone().or(options.model),
+            embeddings: overrides
+                .embeddings
+                .clone()
+                .or(options.embeddings)
+                .or_else(|| overrides.user.embeddings.clone()),
             budget: options.budget.unwrap_or_default(),
             workspace_trusted: overrides.workspace_trusted.or(options.workspace_trusted).unwrap_or(false),
             state_dir: overrides.state_dir.clone().or(options.state_dir),
@@ -436,8 +474,8 @@ mod tests {
     use serde_json::json;
 
     use super::{
-        DeliverySetting, EngineSetting, InitializationOptions, ModelSetting, Overrides, Settings, UserChoice,
-        WorkspaceConfiguration,
+        DeliverySetting, EmbeddingsSetting, EngineSetting, InitializationOptions, ModelSetting, Overrides,
+        Settings, UserChoice, WorkspaceConfiguration,
     };
 
     #[test]
@@ -445,7 +483,7 @@ mod tests {
         let model = |name: &str| Some(ModelSetting { name: name.into(), ..ModelSetting::default() });
         let embedded = serde_json::from_value::<EngineSetting>(json!({ "kind": "embedded" })).unwrap();
         let agent = serde_json::from_value::<EngineSetting>(json!({ "kind": "acp", "name": "a" })).unwrap();
-        let user = UserChoice { engine: Some(agent), model: model("file"), problem: None };
+        let user = UserChoice { engine: Some(agent), model: model("file"), ..UserChoice::default() };
         let used = |engine: Option<EngineSetting>,
                     option: Option<ModelSetting>,
                     flag: Option<ModelSetting>| {
@@ -458,6 +496,26 @@ mod tests {
         assert_eq!(used(Some(embedded), None, None), ("embedded", None), "an editor that names one means it");
         assert_eq!(used(None, model("editor"), None), ("embedded", Some("editor".to_owned())));
         assert_eq!(used(None, None, model("flag")), ("embedded", Some("flag".to_owned())));
+    }
+
+    #[test]
+    fn an_embedding_model_is_the_nearest_that_the_user_names_whoever_answers() {
+        let model =
+            |name: &str| Some(EmbeddingsSetting { name: name.into(), ..EmbeddingsSetting::default() });
+        let used = |flag: Option<&str>, option: Option<&str>, file: Option<&str>| {
+            let options = InitializationOptions {
+                embeddings: option.and_then(model),
+                engine: serde_json::from_value(json!({ "kind": "embedded" })).ok(),
+                ..InitializationOptions::default()
+            };
+            let user = UserChoice { embeddings: file.and_then(model), ..UserChoice::default() };
+            let overrides = Overrides { embeddings: flag.and_then(model), user, ..Overrides::default() };
+            Settings::layered(options, &overrides).embeddings.map(|model| model.name)
+        };
+        assert_eq!(used(None, None, None), None);
+        assert_eq!(used(None, None, Some("file")).as_deref(), Some("file"));
+        assert_eq!(used(None, Some("editor"), Some("file")).as_deref(), Some("editor"));
+        assert_eq!(used(Some("flag"), Some("editor"), Some("file")).as_deref(), Some("flag"));
     }
 
     #[test]
@@ -501,6 +559,7 @@ mod tests {
             "agents": { "evil": { "command": "sh" } },
             "mcpServers": { "evil": { "command": "sh" } },
             "model": { "name": "evil", "url": "https://evil.example" },
+            "embeddings": { "name": "evil", "url": "https://evil.example" },
             "workspaceTrusted": true,
             "stateDir": "/tmp/evil",
             "token": "x",

@@ -100,6 +100,11 @@ impl Client {
         self.peer.trouble().await;
     }
 
+    /// Waits a moment for a token where none was given, once; gives whether it is time to ask again.
+    pub async fn waits_for_first_token(&self) -> bool {
+        self.peer.waits_for_first_token().await
+    }
+
     /// Waits until another token comes.
     pub async fn new_token(&self) {
         self.peer.new_token().await;

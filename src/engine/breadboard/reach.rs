@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 
 use super::EngineParts;
-use super::engine_error::EngineError;
+use super::engine_error::{Denied, EngineError};
 use crate::app::ports::{Connectivity, EngineReport};
 
 /// First pause between two tries.
@@ -108,6 +108,10 @@ async fn look(shared: &EngineParts) {
                 shared.client.trouble().await;
             }
             Err(trouble) => {
+                let wants_token = matches!(trouble, EngineError::Unauthorized(Denied::Missing));
+                if wants_token && shared.client.waits_for_first_token().await {
+                    continue;
+                }
                 connected = false;
                 let error = shared.told(&trouble);
                 let wait = trouble.wait().unwrap_or_default();

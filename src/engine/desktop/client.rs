@@ -64,6 +64,11 @@ impl HostClient {
         self.peer.trouble().await;
     }
 
+    /// Waits a moment for a token where none was given, once; gives whether it is time to ask again.
+    pub(super) async fn waits_for_first_token(&self) -> bool {
+        self.peer.waits_for_first_token().await
+    }
+
     /// Waits until another token comes.
     pub(super) async fn new_token(&self) {
         self.peer.new_token().await;

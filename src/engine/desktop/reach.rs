@@ -8,7 +8,8 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::DesktopParts;
-use super::link::wake::{TOKEN, pause};
+use super::link::wake::{LISTS, pause};
+use super::sessions;
 use super::trouble::HostTrouble;
 use crate::app::ports::{Connectivity, EngineReport};
 use crate::domain::dialect::desktop::http;
@@ -25,23 +26,21 @@ pub(super) async fn watch(parts: Arc<DesktopParts>, mut dropped: watch::Receiver
     }
 }
 
-async fn look(parts: &DesktopParts) {
+async fn look(parts: &Arc<DesktopParts>) {
     parts.report(EngineReport::Connectivity(Connectivity::Connecting { retry: 0 })).await;
     let mut retry = 0;
-    let mut token_may_come = true;
     loop {
         match probe(parts).await {
-            Err(trouble) if trouble.wants_token() && std::mem::take(&mut token_may_come) => {
-                // Told only when it does not come.
-                let _ = tokio::time::timeout(TOKEN, parts.client.new_token()).await;
-            }
             Ok(capabilities) => {
                 retry = 0;
                 parts.state().capabilities.clone_from(&capabilities);
                 parts.report(EngineReport::Connectivity(Connectivity::Connected { capabilities })).await;
-                parts.client.trouble().await;
+                look_for_sessions(parts).await;
             }
             Err(trouble) => {
+                if trouble.wants_token() && parts.client.waits_for_first_token().await {
+                    continue;
+                }
                 let error = parts.told(&trouble);
                 let wait = trouble.wait().unwrap_or_default();
                 parts.report(EngineReport::Connectivity(Connectivity::Failed { retry, error })).await;
@@ -51,6 +50,27 @@ async fn look(parts: &DesktopParts) {
                     () = parts.client.new_token() => {}
                 }
             }
+        }
+    }
+}
+
+/// Looks for sessions that other clients made, named or deleted, until a request meets trouble. The loop hears of a list that is
+/// another than the one before.
+async fn look_for_sessions(parts: &Arc<DesktopParts>) {
+    let mut before = None;
+    loop {
+        tokio::select! {
+            () = parts.client.trouble() => return,
+            () = tokio::time::sleep(LISTS) => {}
+        }
+        // What is wrong with the host is met by a request, which tells.
+        let Ok(listed) = sessions::listed(parts).await else { continue };
+        let mut names: Vec<_> =
+            listed.sessions.iter().map(|one| (one.session_id.clone(), one.title.clone())).collect();
+        names.sort();
+        if before.as_ref() != Some(&names) {
+            before = Some(names);
+            parts.report(EngineReport::SessionsListed { outcome: Ok(listed), reply: None }).await;
         }
     }
 }

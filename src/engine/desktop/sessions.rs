@@ -129,7 +129,7 @@ pub(super) async fn list(parts: Arc<DesktopParts>, reply: Option<Reply<ListSessi
     parts.report(EngineReport::SessionsListed { outcome, reply }).await;
 }
 
-async fn listed(parts: &DesktopParts) -> Result<ListedSessions, HostTrouble> {
+pub(super) async fn listed(parts: &DesktopParts) -> Result<ListedSessions, HostTrouble> {
     let mut found = ListedSessions::default();
     for folder in parts.folders() {
         let Some(workspace) = workspace_of(parts, &folder).await? else { continue };

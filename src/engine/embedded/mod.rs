@@ -6,6 +6,7 @@
 mod asks;
 mod attachments;
 mod background;
+mod embeddings;
 mod endpoints;
 mod port;
 mod tuned;
@@ -28,6 +29,7 @@ use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::desktop::message::{ModelInfo, ServerInfo, ServerMessage};
 use crate::domain::edits::watched_file::WatchedFile;
 use crate::host::budget::TurnBudget;
+use crate::host::index::vectors::Embedder;
 use crate::host::index::{IndexTask, Indexes};
 use crate::host::models::{
     HostTokens, Limits, ModelChoice, ModelClient, ModelError, Target, Token, TokenStore, Tuning,
@@ -36,9 +38,11 @@ use crate::host::ports::{Answer, Root, SharedToolServers, TurnPort};
 use crate::host::request::{Attached, GoesOn, ModelInUse, NoModel, PastModel, PastTurn, TurnRequest};
 use crate::host::turn;
 use crate::protocol::request::{CredentialScope, ModelEntry, ModelsResult};
-use crate::protocol::settings::{BudgetSetting, EngineKind, ModelSetting};
+use crate::protocol::settings::{BudgetSetting, EmbeddingsSetting, EngineKind, ModelSetting};
 use asks::EmbeddedAsks;
 use background::BackgroundCommands;
+use embeddings::EndpointEmbedder;
+pub use embeddings::embed_by;
 pub(crate) use endpoints::Endpoints;
 use port::SessionPort;
 
@@ -183,6 +187,33 @@ impl EmbeddedEngine {
         }
         self
     }
+
+    /// The same whose searches compare meanings too, by this model of the user's. `token`: for its address only. Behind `searching`.
+    pub(crate) fn with_embeddings(self, setting: Option<&EmbeddingsSetting>, token: Option<Token>) -> Self {
+        let Some(indexes) = &self.shared.indexes else { return self };
+        let parts = Arc::downgrade(&self.shared);
+        let access = move |target: &Target| {
+            let ended = || ModelError::passing("The engine has ended; ask again.".to_owned());
+            let parts = parts.upgrade().ok_or_else(ended)?;
+            let token = parts.state().tokens.for_target(target)?;
+            Ok((parts.client()?, token))
+        };
+        let runtime = self.shared.runtime.clone();
+        let made = setting.map(|setting| EndpointEmbedder::new(runtime, Box::new(access), setting.clone()));
+        let embedder = match made {
+            Some(Ok(embedder)) => {
+                self.shared.state().tokens.bind(embedder.target(), token);
+                Some(Arc::new(embedder) as Arc<dyn Embedder>)
+            }
+            Some(Err(error)) => {
+                tracing::warn!("The embedding model cannot be used: {}", error.message);
+                None
+            }
+            None => None,
+        };
+        indexes.vectors().make_with(embedder);
+        self
+    }
 }
 
 impl Engine for EmbeddedEngine {
@@ -211,7 +242,12 @@ impl Engine for EmbeddedEngine {
             }
             // Each turn has its own: that of the client which prompted it. What runs on without one needs somebody's.
             EngineCall::SetTrust { trusted: true } => {}
-            EngineCall::SetTrust { trusted: false } => shared.background.stop_all(background::BY_TRUST),
+            EngineCall::SetTrust { trusted: false } => {
+                shared.background.stop_all(background::BY_TRUST);
+                if let Some(indexes) = &shared.indexes {
+                    indexes.vectors().stop();
+                }
+            }
             EngineCall::SetModel(setting) => {
                 let model = shared.target_of(setting);
                 shared.state().model = model;

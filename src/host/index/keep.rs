@@ -1,31 +1,27 @@
 //! The file of an index: one table, one row a source file.
 //!
-//! Owns its form. A file that is damaged, of another version or of another folder is thrown away: everything in it can be read
-//! again. Several processes may share one; each row is true or not by itself, so nothing is agreed on between them.
+//! Owns its form. Several processes may share one; each row is true or not by itself, so nothing is agreed on between them.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::entry::{CountedFile, FileNews, IndexedText};
+use super::kept_file::{self, KeptForm};
 use super::stamp::FileStamp;
-
-/// Goes up when rows are made in another way, or words are counted in another.
-const VERSION: i64 = 1;
-
-/// How long another process may hold the file.
-const BUSY: Duration = Duration::from_secs(2);
 
 /// Rows of one file: as many as a search looks at.
 const MOST_ROWS: i64 = 70_000;
 
-const TABLES: &str = "
-    CREATE TABLE folder (path BLOB NOT NULL);
+/// The version goes up when rows are made in another way, or words are counted in another.
+const FORM: KeptForm = KeptForm {
+    version: 1,
+    tables: "
     CREATE TABLE file (
         path TEXT PRIMARY KEY, size INTEGER NOT NULL, modified INTEGER NOT NULL, changed INTEGER NOT NULL,
         settled INTEGER NOT NULL, hash BLOB NOT NULL, bytes INTEGER, lines INTEGER, generated INTEGER, terms BLOB, symbols BLOB
-    );";
+    );",
+};
 
 /// See the module.
 pub(super) struct IndexFile {
@@ -35,48 +31,17 @@ pub(super) struct IndexFile {
 impl IndexFile {
     /// Opens or makes it, and gives what it has.
     pub(super) fn open(place: &Path, root: &Path) -> rusqlite::Result<(Self, Vec<(String, CountedFile)>)> {
-        match Self::open_good(place, root) {
-            Ok(opened) => Ok(opened),
-            Err(error) => {
-                tracing::info!(%error, "the index is made anew");
-                for end in ["", "-wal", "-shm"] {
-                    let mut name = place.as_os_str().to_owned();
-                    name.push(end);
-                    // What is not there is as good as thrown away.
-                    let _ = std::fs::remove_file(PathBuf::from(name));
-                }
-                Self::open_good(place, root)
-            }
-        }
-    }
-
-    fn open_good(place: &Path, root: &Path) -> rusqlite::Result<(Self, Vec<(String, CountedFile)>)> {
-        if let Some(directory) = place.parent() {
-            make_directory(directory);
-        }
-        let mut connection = Connection::open(place)?;
-        connection.busy_timeout(BUSY)?;
-        connection.pragma_update(None, "journal_mode", "WAL")?;
-        connection.pragma_update(None, "synchronous", "NORMAL")?;
-        let root = root.as_os_str().as_encoded_bytes();
-        let changes = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        let version: i64 = changes.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-        if version == 0 {
-            changes.execute_batch(TABLES)?;
-            changes.execute("INSERT INTO folder VALUES (?1)", [root])?;
-            changes.pragma_update(None, "user_version", VERSION)?;
-        }
-        changes.commit()?;
-        let owner: Vec<u8> = connection.query_row("SELECT path FROM folder", [], |row| row.get(0))?;
-        if (version != 0 && version != VERSION) || owner != root {
-            return Err(rusqlite::Error::InvalidQuery);
-        }
-        let entries = {
-            let mut rows = connection.prepare(
+        let (connection, entries) = kept_file::open(
+            place,
+            &FORM,
+            root.as_os_str().as_encoded_bytes(),
+            |file| {
+                let mut rows = file.prepare(
                 "SELECT path, size, modified, changed, settled, hash, bytes, lines, generated, terms FROM file LIMIT ?1",
             )?;
-            rows.query_map([MOST_ROWS], entry)?.collect::<rusqlite::Result<Vec<_>>>()?
-        };
+                rows.query_map([MOST_ROWS], entry)?.collect::<rusqlite::Result<Vec<_>>>()
+            },
+        )?;
         Ok((Self { connection }, entries))
     }
 
@@ -156,13 +121,4 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<(String, CountedFile)> {
         None => None,
     };
     Ok((row.get(0)?, CountedFile { stamp, is_settled: row.get(4)?, hash: row.get(5)?, text }))
-}
-
-/// For this user alone. What goes wrong is said by what is opened in it.
-fn make_directory(directory: &Path) {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    let _ = builder.create(directory);
 }

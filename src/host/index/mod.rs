@@ -7,8 +7,10 @@
 mod entry;
 mod folder;
 mod keep;
+mod kept_file;
 mod stamp;
 mod task;
+pub(crate) mod vectors;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,6 +23,7 @@ pub(crate) use entry::{CountedFile, FileNews, IndexedText, ReadFile};
 pub use folder::{FolderIndex, IndexStanding, IndexStatus};
 pub(crate) use stamp::FileStamp;
 pub use task::IndexTask;
+use vectors::{VectorWork, Vectors};
 
 /// Folders with an index. A client that opens more is searched without.
 const MOST_FOLDERS: usize = 32;
@@ -34,6 +37,7 @@ pub struct Indexes(Arc<IndexesParts>);
 
 struct IndexesParts {
     work: IndexWork,
+    vectors: Vectors,
     state: Mutex<IndexesState>,
 }
 
@@ -52,13 +56,19 @@ impl fmt::Debug for Indexes {
 }
 
 impl Indexes {
-    /// None yet. `work` is done on a thread of its own, which ends when nothing is left to do.
-    pub(crate) fn new(work: IndexWork) -> Self {
-        Self(Arc::new(IndexesParts { work, state: Mutex::default() }))
+    /// None yet. `work` is done on a thread of its own, which ends when nothing is left to do; what makes vectors on another.
+    pub(crate) fn new(work: IndexWork, vectors: VectorWork) -> Self {
+        Self(Arc::new(IndexesParts { work, vectors: Vectors::new(vectors), state: Mutex::default() }))
+    }
+
+    /// What the files mean, where the user has a model that says so.
+    pub(crate) fn vectors(&self) -> &Vectors {
+        &self.0.vectors
     }
 
     /// Keeps the indexes of folders that are opened from now on in this directory.
     pub fn keep_in(&self, directory: PathBuf) {
+        self.0.vectors.keep_in(directory.clone());
         self.state().directory = Some(directory);
     }
 
@@ -104,7 +114,7 @@ impl Indexes {
 
     /// Whether something is being done, or waits to be.
     pub fn is_working(&self) -> bool {
-        self.state().is_working
+        self.state().is_working || self.0.vectors.is_working()
     }
 
     fn work(&self) {

@@ -35,6 +35,9 @@ pub(crate) const REFUSAL_BYTES: usize = 64 * 1024;
 /// Bytes of a list of models. A gateway's list of some hundred models with prices has about 1 MiB.
 pub(crate) const LIST_BYTES: usize = 4 << 20;
 
+/// Bytes of an answer with vectors: 32 of the longest, each of whose numbers takes some twenty bytes.
+pub(crate) const EMBEDDINGS_BYTES: usize = 8 << 20;
+
 /// Limits on the stream of a reply.
 ///
 /// An event of 16 MiB: the last event of OpenAI's responses repeats the whole reply, and 1 MiB proved too little for

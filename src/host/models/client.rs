@@ -14,6 +14,7 @@ use url::Url;
 use super::bounds;
 use super::conversation::{Conversation, Delta, Finished};
 use super::dialects::{Credentials, Decoder, ProviderDialect, ReplyProgress};
+use super::embeddings::{self, Embeddings};
 use super::failure::ModelError;
 use super::fault::ModelFault;
 use super::target::Target;
@@ -138,6 +139,32 @@ impl ModelClient {
             answer.whole(bounds::LIST_BYTES).await.map_err(|error| ModelError::from_http(&error, target))?;
         let size = body.len();
         unblocked(size, move || dialect.listed(&body))
+            .await
+            .map_err(|fault| ModelError::from_fault(&fault, target, token))
+    }
+
+    /// Texts as vectors.
+    ///
+    /// # Errors
+    /// In one sentence: when the endpoint cannot be reached, refuses, or answers with anything but as many vectors.
+    pub(crate) async fn embed(
+        &self,
+        target: &Target,
+        token: Option<&Token>,
+        texts: &[String],
+    ) -> Result<Embeddings, ModelError> {
+        let request = self
+            .request(Method::POST, ProviderDialect::of(target), embeddings::url(target)?, target, token)?
+            .header(ACCEPT, "application/json")
+            .header(CONTENT_TYPE, "application/json")
+            .body(embeddings::body(&target.name, texts));
+        let answer = answered(request, target, token).await?;
+        let body = answer
+            .whole(bounds::EMBEDDINGS_BYTES)
+            .await
+            .map_err(|error| ModelError::from_http(&error, target))?;
+        let (provider, count) = (target.provider, texts.len());
+        unblocked(body.len(), move || embeddings::read(provider, &body, count))
             .await
             .map_err(|fault| ModelError::from_fault(&fault, target, token))
     }

@@ -64,6 +64,13 @@ impl TokenStore {
         }
     }
 
+    /// A token that the user has for this very endpoint.
+    pub(crate) fn bind(&mut self, target: &Target, token: Option<Token>) {
+        if let Some(token) = token.filter(|token| !token.0.trim().is_empty()) {
+            self.bound.insert(0, (target.origin(), token));
+        }
+    }
+
     /// `bb/setCredentials`: the token belongs to the model that is configured now. Without one it belongs nowhere and is
     /// not kept; gives whether it was.
     pub(crate) fn give(&mut self, token: Option<Token>, target: Option<&Target>) -> bool {

@@ -25,7 +25,7 @@ pub(super) async fn find(voice: &mut TurnOutput<'_>, question: &str) -> bool {
     let call = voice.tool_started("find_places", args(&[("question", json!(question))])).await;
     let view = voice.port().workspace();
     let asked = question.to_owned();
-    // Three stages a search; a stage that finds no room is only not shown.
+    // Four stages a search; a stage that finds no room is only not shown.
     let (stages, mut heard) = mpsc::channel::<(Stage, u64)>(16);
     let found = {
         let work = search(move |cancel| {
@@ -74,6 +74,10 @@ async fn tell(voice: &TurnOutput<'_>, stage: Stage, count: u64) {
     let (stage, message) = match stage {
         Stage::SymbolSearch => (RetrieveStage::SymbolSearch, matching(count, "definition")),
         Stage::TextSearch => (RetrieveStage::TextSearch, matching(count, "line")),
+        Stage::VectorSearch => (
+            RetrieveStage::VectorSearch,
+            format!("{} {} near in meaning.", counted(count, "piece"), if count == 1 { "is" } else { "are" }),
+        ),
         Stage::Reranking => (RetrieveStage::Reranking, format!("{} ranked.", counted(count, "place"))),
     };
     voice.retrieving(stage, count, message).await;
@@ -111,6 +115,9 @@ async fn show(voice: &mut TurnOutput<'_>, question: &str, found: &Found) -> bool
         .await;
     for (index, place) in found.places.iter().enumerate() {
         voice.lines(&shown_place(index + 1, place)).await;
+    }
+    if let Some(told) = &found.told {
+        voice.lines(&format!("\n{told}\n")).await;
     }
     true
 }

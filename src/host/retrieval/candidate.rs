@@ -6,15 +6,16 @@
 use std::sync::atomic::AtomicBool;
 
 use super::kinds::{kind_of_file, names_path, path_terms};
+use super::meaning::NearPiece;
 use super::question::SearchQuestion;
 use super::scan::Scan;
 use super::symbols::symbols_of;
 use super::walk::SourceFile;
-use super::windows::{Scorer, Stretch, snippet, symbol_around, without_overlap};
+use super::windows::{DEFINITION, Scorer, Stretch, snippet, symbol_around, without_overlap};
 use super::{Place, Symbol};
 
 /// Most places of one file in an answer, so that one file does not hide the others.
-const PLACES_PER_FILE: usize = 3;
+pub(super) const PLACES_PER_FILE: usize = 3;
 
 /// What a further place of a file counts, so that places of other files come before it.
 const FURTHER_PLACE: [f64; PLACES_PER_FILE] = [1.0, 0.8, 0.65];
@@ -128,6 +129,30 @@ impl<'a> Candidate<'a> {
     }
 }
 
+/// A place with what speaks for it.
+pub(super) struct CandidatePlace {
+    /// Its score is that of its words.
+    pub place: Place,
+    /// How near it is in meaning, 0 to 1, as files of its kind count.
+    near: f64,
+}
+
+impl CandidatePlace {
+    fn new(place: Place, near: &[NearPiece], damp: f64) -> Self {
+        let around =
+            near.iter().filter(|piece| place.start_line <= piece.end && place.end_line >= piece.start);
+        let near = around.map(|piece| piece.near).fold(0.0, f64::max);
+        Self { place, near: near * damp.min(1.0) }
+    }
+
+    /// The place with the score of both; `most`: what the nearest of all adds.
+    pub(super) fn weighed(mut self, most: f64) -> Place {
+        let score = self.place.score + self.near * most;
+        self.place.score = (score * 1_000.0).round() / 1_000.0;
+        self.place
+    }
+}
+
 /// A file with its text and its definitions.
 pub(super) struct CloserLook<'a> {
     path: &'a str,
@@ -153,8 +178,9 @@ impl<'a> CloserLook<'a> {
         candidate: &Candidate<'_>,
         question: &SearchQuestion,
         scorer: &Scorer,
+        near: &[NearPiece],
         root: Option<String>,
-    ) -> Vec<Place> {
+    ) -> Vec<CandidatePlace> {
         let lines: Vec<&str> = self.text.lines().collect();
         let stretches = self.stretches(candidate, question, scorer, &lines);
         let mut places: Vec<Place> = without_overlap(stretches.clone(), PLACES_PER_FILE)
@@ -165,11 +191,33 @@ impl<'a> CloserLook<'a> {
                 self.place(stretch, score, &lines, root.clone())
             })
             .collect();
-        let further = self.further(stretches, &places);
+        let by_words = places.len();
+        for piece in near {
+            let is_shown = |place: &Place| place.start_line <= piece.end && place.end_line >= piece.start;
+            if !places.iter().any(is_shown) {
+                places.push(self.place(
+                    self.of_piece(piece),
+                    candidate.worth.of_place(0.0),
+                    &lines,
+                    root.clone(),
+                ));
+            }
+        }
+        let further = self.further(stretches, &places[..by_words]);
         if let Some(best) = places.first_mut() {
             best.further = further;
         }
-        places
+        let damp = candidate.worth.damp;
+        places.into_iter().map(|place| CandidatePlace::new(place, near, damp)).collect()
+    }
+
+    /// The lines of a piece that are shown: as many as of a definition.
+    fn of_piece(&self, piece: &NearPiece) -> Stretch {
+        let within = |symbol: &Symbol| (piece.start..=piece.end).contains(&symbol.start_line);
+        let symbol = self.symbols.iter().position(within);
+        let focus = symbol.map_or(piece.start, |at| self.symbols[at].start_line);
+        let end = piece.end.min(piece.start + DEFINITION - 1).max(focus);
+        Stretch { start: piece.start, end, focus, score: 0.0, symbol }
     }
 
     /// Definitions that fit and are neither shown nor around what is shown, best first.

@@ -117,6 +117,28 @@ impl Evidence {
     }
 }
 
+impl Evidence {
+    /// Reads these files too, where they are not.
+    pub(super) fn read_also(
+        &mut self,
+        tree: &WalkedTree,
+        question: &SearchQuestion,
+        files: impl Iterator<Item = usize>,
+        cancel: &AtomicBool,
+    ) -> Result<(), RetrievalError> {
+        let unread: Vec<usize> =
+            files.filter(|at| self.scans.binary_search_by_key(at, |(read, _)| *read).is_err()).collect();
+        let read = spread(unread.len(), cancel, |nth| {
+            let text = tree.text(&tree.files[unread[nth]], cancel)?;
+            let none = || Scan::of_nothing(question, &text);
+            Some((unread[nth], scan(&text, question, most_hits(READ)).unwrap_or_else(none)))
+        })?;
+        self.scans.extend(read.into_iter().map(|(_, scanned)| scanned));
+        self.scans.sort_by_key(|(at, _)| *at);
+        Ok(())
+    }
+}
+
 impl FileEvidence {
     fn bytes(&self) -> usize {
         match self {

@@ -11,6 +11,7 @@ use std::time::SystemTime;
 use sha2::{Digest, Sha256};
 
 use super::content::decode;
+use super::embedding::have_read;
 use super::file_terms::pack;
 use super::line_kind::is_generated;
 use super::packing::pack_symbols;
@@ -31,7 +32,7 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// Indexes that are kept by this room.
 pub fn new_indexes() -> Indexes {
-    Indexes::new(bring_up_to_date)
+    Indexes::new(bring_up_to_date, have_read)
 }
 
 fn bring_up_to_date(folder: &FolderIndex, wanted: IndexTask) {

@@ -7,6 +7,7 @@
 mod candidate;
 mod code_search;
 mod content;
+mod embedding;
 mod evidence;
 mod file_hash;
 mod file_terms;
@@ -16,9 +17,11 @@ mod known_files;
 mod languages;
 mod line_kind;
 mod lines;
+mod meaning;
 mod outline;
 mod packing;
 mod paths;
+mod pieces;
 mod question;
 mod rank;
 mod read;
@@ -157,6 +160,8 @@ pub struct Found {
     pub files_searched: u64,
     /// Whether the workspace has more files than one search reads.
     pub truncated: bool,
+    /// What a person is told of the model that compares meanings, where there is something to tell: a sentence or two.
+    pub told: Option<String>,
 }
 
 /// Why there is no answer. Its text is one sentence.

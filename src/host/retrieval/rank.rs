@@ -5,9 +5,10 @@
 
 use std::sync::atomic::AtomicBool;
 
-use super::candidate::{Candidate, CloserLook};
+use super::candidate::{Candidate, CandidatePlace, CloserLook, PLACES_PER_FILE};
 use super::evidence::Evidence;
 use super::known_files::KnownFiles;
+use super::meaning::Meaning;
 use super::paths::label;
 use super::question::SearchQuestion;
 use super::scan::{Repeated, Scan, fade_repeated};
@@ -27,12 +28,18 @@ pub enum Stage {
     SymbolSearch,
     /// Reading files.
     TextSearch,
+    /// Comparing meanings, where the user has a model for it.
+    VectorSearch,
     /// Merging and ranking.
     Reranking,
 }
 
-/// The best `limit` places for a question. `progress` hears, in this order, `TextSearch` with the lines that match,
-/// `SymbolSearch` with the definitions that match, and `Reranking` with the places.
+/// What the nearest place in meaning adds, against the score of the place that has the best words.
+const MEANING: f64 = 0.35;
+
+/// The best `limit` places for a question. `progress` hears, in this order, `TextSearch` with the lines that match, `VectorSearch` with
+/// the pieces that are near in meaning where the user has a model that says so, `SymbolSearch` with the definitions that match, and
+/// `Reranking` with the places.
 pub fn find_places(
     view: &WorkspaceView,
     question: &str,
@@ -40,7 +47,8 @@ pub fn find_places(
     cancel: &AtomicBool,
     progress: &mut dyn FnMut(Stage, u64),
 ) -> Result<Found, RetrievalError> {
-    let question = SearchQuestion::read(question);
+    let asked = question;
+    let question = SearchQuestion::read(asked);
     let tree = WalkedTree::walk(view, cancel)?;
     let mut found =
         Found { files_searched: tree.files.len() as u64, truncated: tree.truncated, ..Found::default() };
@@ -51,13 +59,26 @@ pub fn find_places(
     let mut evidence = Evidence::gather(&tree, &question, &known, cancel)?;
     let scorer = scorer(&evidence, &question, tree.files.len());
     evidence.read_best(&tree, &question, &scorer, &known, cancel)?;
+    let meaning = Meaning::of(view, &tree, asked, cancel);
+    if let Some(meaning) = &meaning {
+        evidence.read_also(&tree, &question, meaning.files(), cancel)?;
+    }
     let Evidence { mut scans, mean_bytes, .. } = evidence;
     found.text_found = scans.iter().map(|(_, scan)| lines_with(scan, false)).sum();
     progress(Stage::TextSearch, found.text_found);
+    if let Some(meaning) = &meaning {
+        progress(Stage::VectorSearch, meaning.count());
+    }
 
     let repeated = Repeated::of(scans.iter().map(|(_, scan)| scan));
     scans.iter_mut().for_each(|(_, scan)| fade_repeated(scan, &repeated));
-    let files = best_files(&scans, &tree, &question, &scorer, mean_bytes, CLOSER_LOOK.max(limit));
+    let near = |at: usize| meaning.as_ref().map_or(&[][..], |meaning| meaning.near(at));
+    let mut files = all_files(&scans, &tree, &question, &scorer, mean_bytes);
+    let mut better = CLOSER_LOOK.max(limit);
+    files.retain(|file| {
+        better = better.saturating_sub(1);
+        better > 0 || !near(file.at).is_empty()
+    });
     found.symbols_found = scans.iter().map(|(_, scan)| lines_with(scan, true)).sum();
     progress(Stage::SymbolSearch, found.symbols_found);
 
@@ -68,44 +89,52 @@ pub fn find_places(
             Some(symbols) => CloserLook::with(file, text, symbols),
             None => CloserLook::at(file, text, cancel)?,
         };
-        Some(look.places(&files[at], &question, &scorer, label(view, file.root)))
+        Some(look.places(&files[at], &question, &scorer, near(files[at].at), label(view, file.root)))
     })?;
     found.places = best_places(&files, looked, limit);
     progress(Stage::Reranking, found.places.len() as u64);
     known.ask_for_the_rest();
+    if let Some(meaning) = meaning {
+        found.told.clone_from(&meaning.told);
+        meaning.ask_for_the_rest();
+    }
     Ok(found)
 }
 
-/// The files that are worth a closer look, best first.
-fn best_files<'a>(
+/// The files in which something of the question stands, best first.
+fn all_files<'a>(
     scans: &'a [(usize, Scan)],
     tree: &WalkedTree,
     question: &SearchQuestion,
     scorer: &Scorer,
     mean: f64,
-    most: usize,
 ) -> Vec<Candidate<'a>> {
     let mut files: Vec<Candidate<'a>> = scans
         .iter()
         .map(|(at, scan)| Candidate::new(*at, scan, &tree.files[*at].rel, question, scorer, mean))
         .collect();
     files.sort_by(|a, b| b.score().total_cmp(&a.score()).then(a.at.cmp(&b.at)));
-    files.truncate(most);
     files
 }
 
-/// The best places of all files, best first.
-fn best_places(files: &[Candidate<'_>], looked: Vec<(usize, Vec<Place>)>, limit: usize) -> Vec<Place> {
-    let mut places: Vec<(usize, Place)> = looked
-        .into_iter()
-        .flat_map(|(at, places)| places.into_iter().map(move |place| (at, place)))
-        .collect();
-    let order = |at: usize| files[at].at;
+/// The best places of all files, best first: by their words, and by how near they are in meaning where that is known.
+fn best_places(
+    files: &[Candidate<'_>],
+    looked: Vec<(usize, Vec<CandidatePlace>)>,
+    limit: usize,
+) -> Vec<Place> {
+    let best_words =
+        looked.iter().flat_map(|(_, places)| places).map(|one| one.place.score).fold(0.0, f64::max);
+    let mut places: Vec<(usize, Place)> = Vec::new();
+    for (at, of_file) in looked {
+        let mut of_file: Vec<Place> =
+            of_file.into_iter().map(|one| one.weighed(best_words * MEANING)).collect();
+        of_file.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.start_line.cmp(&b.start_line)));
+        of_file.truncate(PLACES_PER_FILE);
+        places.extend(of_file.into_iter().map(|place| (files[at].at, place)));
+    }
     places.sort_by(|(a_file, a), (b_file, b)| {
-        b.score
-            .total_cmp(&a.score)
-            .then(order(*a_file).cmp(&order(*b_file)))
-            .then(a.start_line.cmp(&b.start_line))
+        b.score.total_cmp(&a.score).then(a_file.cmp(b_file)).then(a.start_line.cmp(&b.start_line))
     });
     let best = places.first().map_or(0.0, |(_, place)| place.score);
     // What is far from the best is noise, and an agent would read it.

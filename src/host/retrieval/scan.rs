@@ -50,6 +50,14 @@ pub(super) struct Scan {
     pub generated: bool,
 }
 
+impl Scan {
+    /// Of a text in which nothing of the question stands.
+    pub(super) fn of_nothing(question: &SearchQuestion, text: &str) -> Self {
+        let sums = vec![0.0; question.terms.len() + question.pairs.len()];
+        Self { sums, bytes: text.len(), lines: text.lines().count() as u32, ..Self::default() }
+    }
+}
+
 /// Passes over a text; `None` when nothing of the question is in it.
 pub(super) fn scan(text: &str, question: &SearchQuestion, most_hits: usize) -> Option<Scan> {
     let mut pass = Pass::begin(text, question);

@@ -14,7 +14,7 @@ use super::{Symbol, SymbolKind};
 const WINDOW: u32 = 12;
 
 /// Most lines of a definition that are shown, its doc comment included.
-const DEFINITION: u64 = 24;
+pub(super) const DEFINITION: u64 = 24;
 
 /// What a term counts in the name of a definition.
 const IN_NAME: f64 = 2.2;
@@ -171,7 +171,7 @@ impl Scorer {
 }
 
 /// First line of the comments, attributes and decorators right above a line; both from 1.
-fn doc_start(lines: &[&str], line: u64) -> u64 {
+pub(super) fn doc_start(lines: &[&str], line: u64) -> u64 {
     let mut start = line;
     while start > 1 && line - start < 16 {
         let above = lines.get(start as usize - 2).map_or("", |line| line.trim_start());

@@ -14,6 +14,7 @@ mod run_command;
 mod search_symbols;
 mod search_text;
 mod served;
+mod vector_search;
 
 use std::sync::atomic::AtomicBool;
 
@@ -21,6 +22,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::models::{Call, ToolSpec};
+use super::ports::WorkspaceView;
 use super::proposal::{ProposalRefusal, blocking};
 use super::request::AnsweredAsk;
 use super::retrieval::RetrievalError;
@@ -79,9 +81,21 @@ pub(crate) fn offered(trusted: bool) -> Vec<ToolSpec> {
     tools
 }
 
+/// A search by meaning, where the user has a model for it and trusts the workspace.
+pub(crate) fn by_meaning(view: &WorkspaceView) -> Option<ToolSpec> {
+    vector_search::spec(view)
+}
+
 /// Whether a tool may be used in this mode. One that is not known to look only may do anything.
 pub(crate) fn fits(mode: AgentMode, name: &str) -> bool {
-    let looks = [list_files::NAME, read_file::NAME, search_text::NAME, search_symbols::NAME, outline::NAME];
+    let looks = [
+        list_files::NAME,
+        read_file::NAME,
+        search_text::NAME,
+        search_symbols::NAME,
+        vector_search::NAME,
+        outline::NAME,
+    ];
     match mode {
         AgentMode::Agent => true,
         AgentMode::Plan => name == plan::NAME || looks.contains(&name),
@@ -111,6 +125,7 @@ pub(crate) async fn run(voice: &mut TurnOutput<'_>, call: &Call) -> String {
         read_file::NAME => read_file::run(voice, args).await,
         search_text::NAME => search_text::run(voice, args).await,
         search_symbols::NAME => search_symbols::run(voice, args).await,
+        vector_search::NAME => vector_search::run(voice, args).await,
         outline::NAME => outline::run(voice, args).await,
         edit_file::NAME => edit_file::run(voice, args, None).await,
         propose_patch::NAME => propose_patch::run(voice, args, None).await,

@@ -206,6 +206,47 @@ fn r002_51_a_cancel_of_one_prompt_takes_that_one_back_and_no_turn_of_another() {
 }
 
 #[test]
+fn i14_2_a_stop_of_one_client_holds_back_no_prompt_of_another() {
+    // Given a turn of one client, and a prompt of another behind it
+    let gate = Gate::default();
+    let model = Model::start(vec![says_and_waits("Half", &gate, ""), says("Second.")]);
+    let host = Host::of(&model);
+    let session = host.session();
+    let (mut one, mut other) = (host.client(&session, "one"), host.client(&session, "other"));
+    one.say(&prompt("the first"));
+    one.wait("assistant.token");
+    other.say(&prompt("the second"));
+    other.say(&json!({ "type": "client.ping" }));
+    other.wait("server.pong");
+    // When the first stops
+    one.say(&json!({ "type": "client.cancel", "reason": "user_cancelled" }));
+    // Then its own turn ends, and the prompt of the other is answered
+    let end = one.wait("assistant.message_final");
+    assert_eq!(end["metadata"]["cancelled"], true, "{end}");
+    assert_eq!(one.wait("assistant.message_final")["message"], "Second.");
+}
+
+#[test]
+fn i14_2_a_stop_of_a_client_whose_prompt_waits_means_that_prompt_and_no_turn_of_another() {
+    let gate = Gate::default();
+    let model = Model::start(vec![says_and_waits("Half of it, ", &gate, "and the rest."), says("Third.")]);
+    let host = Host::of(&model);
+    let session = host.session();
+    let (mut one, mut other) = (host.client(&session, "one"), host.client(&session, "other"));
+    one.say(&prompt("the first"));
+    one.wait("assistant.token");
+    other.say(&prompt("the second"));
+    other.say(&json!({ "type": "client.cancel", "reason": "user_cancelled" }));
+    other.say(&json!({ "type": "client.ping" }));
+    other.wait("server.pong");
+    gate.open();
+    let end = one.wait("assistant.message_final");
+    assert_eq!(end["message"], "Half of it, and the rest.", "{end}");
+    one.say(&prompt("the third"));
+    assert_eq!(one.wait("assistant.message_final")["message"], "Third.");
+}
+
+#[test]
 fn r002_74_75_76_a_model_that_fails_is_an_error_and_still_the_end_of_the_turn() {
     let model = Model::start(vec![crate::model::Reply::Status(
         400,

@@ -31,6 +31,8 @@ export interface UserSettings {
   /** Servers of tools by name. */
   readonly mcpServers: Record<string, unknown> | undefined;
   readonly model: ModelSetting | undefined;
+  /** The embedding model of its searches. */
+  readonly embeddings: Record<string, unknown> | undefined;
   /** How far a turn of the embedded engine goes before it asks. */
   readonly budget: Record<string, unknown> | undefined;
   readonly stateDir: string | undefined;
@@ -61,6 +63,7 @@ export function readUserSettings(configuration: Configuration): UserSettings {
     agents: object(own("agents")),
     mcpServers: filled(own("mcpServers")),
     model: model !== undefined && typeof model["name"] === "string" ? (model as unknown as ModelSetting) : undefined,
+    embeddings: filled(own("embeddings")),
     budget: filled(own("budget")),
     stateDir: typeof stateDir === "string" && stateDir !== "" ? stateDir : undefined,
     approvals: filled(own("approvals")),
@@ -97,7 +100,7 @@ export function initializationOptions(
   harmless: Record<string, unknown>,
   trusted: boolean,
 ): Record<string, unknown> {
-  const { engine, agents, mcpServers, model, budget, stateDir, approvals, commands } = settings;
+  const { engine, agents, mcpServers, model, embeddings, budget, stateDir, approvals, commands } = settings;
   // The embedded engine is the server's own default: saying it would stand before `BREADBOARD_API_URL` for no reason.
   const chosen = engine === undefined || isPlainEmbedded(engine) ? undefined : engine;
   return {
@@ -105,6 +108,7 @@ export function initializationOptions(
     ...(agents === undefined || Object.keys(agents).length === 0 ? {} : { agents }),
     ...(mcpServers === undefined ? {} : { mcpServers }),
     ...(model === undefined ? {} : { model }),
+    ...(embeddings === undefined ? {} : { embeddings }),
     ...(budget === undefined ? {} : { budget }),
     ...(stateDir === undefined ? {} : { stateDir }),
     ...(approvals === undefined ? {} : { approvals }),

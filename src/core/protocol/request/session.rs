@@ -176,7 +176,7 @@ pub struct SessionPinParams {
 /// Result of `bb/session/pin`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct SessionPinResult {
+pub struct SessionPinResult {
     /// Id of the session.
     pub session_id: String,
     /// Whether it is pinned.

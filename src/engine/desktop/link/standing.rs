@@ -113,8 +113,9 @@ impl SocketStanding {
         match self.before {
             LinkBefore::Stood(away) => format!(
                 "no connection stood for {} s, and the protocol of desktop hosts numbers nothing, so what was said in that time cannot \
-                 be known",
-                away.as_secs().max(1)
+                 be known{}",
+                away.as_secs().max(1),
+                if self.state.is_none() { ", nor whether a question waits there for an answer" } else { "" }
             ),
             LinkBefore::Made | LinkBefore::Unopened => {
                 "the protocol of desktop hosts tells no history, so what was said before this session was opened here, and is not in \

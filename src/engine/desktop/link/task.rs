@@ -20,7 +20,7 @@ use crate::app::inbox::Reply;
 use crate::app::ports::{
     AttachedTurn, ClientRequest, EngineDecision, EngineReport, LinkNews, StreamReport, TurnFailure,
 };
-use crate::domain::dialect::desktop::hear::{HostHello, HostSettled, HostState};
+use crate::domain::dialect::desktop::hear::{HostHello, HostResume, HostSettled, HostState};
 use crate::domain::dialect::desktop::place::HostPlace;
 use crate::domain::dialect::desktop::say;
 use crate::domain::event::EngineEvent;
@@ -447,6 +447,7 @@ impl LinkTask {
         if let (LinkBefore::Stood(_), Some(state)) = (before, &state) {
             self.say_again(&state.waiting);
         }
+        let unheard = self.unheard(before, state.as_ref());
         let replayed = self.replayed;
         let (news, fate) = SocketStanding { heard: self.heard, before, turn, state, replayed }.told();
         (self.stands, self.trouble) = (true, None);
@@ -462,7 +463,25 @@ impl LinkTask {
         for news in news {
             self.link(news).await;
         }
+        if let Some(text) = unheard {
+            self.notice("warning", text).await;
+        }
         self.tell_left_doing().await;
+    }
+
+    /// What is said of questions that a host asked while the connection was away, and that it does not ask again: this side knows that
+    /// they wait, and not what they are.
+    fn unheard(&self, before: LinkBefore, state: Option<&HostState>) -> Option<String> {
+        let LinkBefore::Stood(_) = before else { return None };
+        let state = state.filter(|state| state.resume != Some(HostResume::Whole))?;
+        let questions = state.questions.iter().filter(|id| !self.asks.contains_key(*id)).count();
+        (questions > 0).then(|| {
+            let what = if questions == 1 { "a question".to_owned() } else { format!("{questions} questions") };
+            format!(
+                "While the connection was away the desktop host asked {what} that still waits there and cannot be shown here; answer at \
+                 another client of the host, or stop the turn."
+            )
+        })
     }
 
     /// What was allowed is done once: of what a process did that is gone nobody knows the end, and nobody does it again. A host that

@@ -31,8 +31,11 @@ pub(super) const QUESTION: Duration = Duration::from_millis(250);
 /// When a try that has not come to an end is told.
 pub(super) const SOON: Duration = Duration::from_millis(1_500);
 
-/// How long a token is waited for at a host that wants one and was given none: an editor hands it over right behind its greeting.
-pub(in crate::engine::desktop) const TOKEN: Duration = Duration::from_secs(1);
+/// How often a host is asked for its sessions: what another client made is seen within a few seconds.
+pub(in crate::engine::desktop) const LISTS: Duration = Duration::from_secs(4);
+
+/// How long a session waits for a token at a host that wants one and was given none: as long as the look at the host does.
+pub(super) const TOKEN: Duration = Duration::from_secs(1);
 
 /// Doubled at each try up to the longest, and up to a quarter shorter, so that several windows do not ask in step.
 pub(in crate::engine::desktop) fn pause(retry: u32, chance: u128) -> Duration {

@@ -143,7 +143,7 @@ impl ProviderDialect {
 }
 
 /// `path` below the base. Set as a path, so that no name in it becomes a host or a query.
-fn below(base: &Url, path: &str) -> Url {
+pub(super) fn below(base: &Url, path: &str) -> Url {
     let mut url = base.clone();
     url.set_path(&format!("{}{path}", base.path()));
     url

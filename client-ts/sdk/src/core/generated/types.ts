@@ -650,6 +650,22 @@ export type EditorTerminal = {
 /** How hard a model thinks before it answers. */
 export type Effort = "low" | "medium" | "high";
 
+/** The embedding model: each piece of the files of a trusted workspace is sent to it once, and each question. */
+export type EmbeddingsSetting = {
+  /** `openai` (and anything compatible) or `ollama`. Default: `openai` when `url` is given, else guessed from the name. */
+  provider?: string | null;
+  /** The provider's name of the model. */
+  name: string;
+  /** Base URL. Default: the provider's own. */
+  url?: string | null;
+  /** What a million tokens cost. Without, only tokens are told. */
+  price?: number | null;
+  /** What the model wants before each question, as in `query: `. Default: nothing. */
+  questionPrefix?: string | null;
+  /** What the model wants before each piece of a file, as in `passage: `. Default: nothing. */
+  textPrefix?: string | null;
+};
+
 /** The four engines. */
 export type EngineKind = "embedded" | "breadboard" | "desktop" | "acp";
 
@@ -3473,6 +3489,8 @@ export type InitializationOptions = {
   mcpServers?: { [key: string]: McpServerSetting } | null;
   /** The model of the embedded engine. Default: none, which answers by retrieval. */
   model?: ModelSetting | null;
+  /** The embedding model by which the embedded engine's searches compare meanings too. Text of a trusted workspace goes to it. Default: none; words are compared. */
+  embeddings?: EmbeddingsSetting | null;
   /** How far a turn of the embedded engine goes before it asks. */
   budget?: BudgetSetting | null;
   /** Whether the editor trusts the workspace. Default: false. */
@@ -3515,7 +3533,7 @@ export type Requests = {
   "bb/deleteSession": { params: DeleteSessionParams; result: DeleteSessionResult };
   /** Sends a prompt, or queues it behind a running turn. */
   "bb/sendMessage": { params: SendMessageParams; result: SendMessageResult };
-  /** Stops the running turn and pauses the queue. */
+  /** Stops the running turn and pauses the queue; where prompts of other clients wait as well, only what is this client's own. */
   "bb/stop": { params: StopParams; result: StopResult };
   /** Lists the prompts that wait. */
   "bb/queue/list": { params: QueueListParams; result: QueueListResult };

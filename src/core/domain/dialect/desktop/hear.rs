@@ -91,6 +91,8 @@ pub struct HostState {
     pub running: Option<bool>,
     /// Ids of what waits for an answer.
     pub waiting: Vec<String>,
+    /// Those of them that were asked for by a question of its own, as a change that is only proposed is not.
+    pub questions: Vec<String>,
     /// How far this side was told, by the host's numbers.
     pub place: Option<HostPlace>,
     /// What became of what this side has, where it named it.
@@ -222,6 +224,7 @@ fn state(payload: &Map<String, Value>) -> HostState {
     let ids = waiting.into_iter().flatten().chain(patches.into_iter().flatten());
     HostState {
         running: state.and_then(|state| state.get("running")).and_then(Value::as_bool),
+        questions: waiting.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect(),
         waiting: ids.filter_map(Value::as_str).map(str::to_owned).collect(),
         place: state.and_then(|state| state.object("cursor")).and_then(HostPlace::read),
         resume: state.and_then(|state| state.object("resume")).map(resume),
@@ -357,7 +360,8 @@ mod tests {
         let state = json!({ "type": "session.state", "state": { "pending_patches": ["p1"], "applied_patches": [],
             "pending_approvals": ["r1"], "current_step": 2, "total_steps": 5 } });
         let waiting = vec!["r1".to_owned(), "p1".to_owned()];
-        assert_eq!(news(&state), HostNews::State(HostState { waiting, ..HostState::default() }));
+        let questions = vec!["r1".to_owned()];
+        assert_eq!(news(&state), HostNews::State(HostState { waiting, questions, ..HostState::default() }));
         let ours = json!({ "type": "session.state", "state": { "pending_patches": [], "applied_patches": [], "pending_approvals": [],
             "current_step": 0, "total_steps": 0, "running": true, "cursor": { "epoch": "e", "seq": 9 },
             "clients": [{ "name": "Neo\u{7}vim", "version": "1" }], "resume": { "verdict": "lost", "reason": "It is gone." } } });
@@ -366,7 +370,13 @@ mod tests {
         let clients = vec!["Neovim".to_owned()];
         assert_eq!(
             news(&ours),
-            HostNews::State(HostState { running: Some(true), waiting: Vec::new(), place, resume, clients })
+            HostNews::State(HostState {
+                running: Some(true),
+                place,
+                resume,
+                clients,
+                ..HostState::default()
+            })
         );
     }
 

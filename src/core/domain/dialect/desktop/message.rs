@@ -226,7 +226,7 @@ pub enum RetrieveStage {
     SymbolSearch,
     /// Text.
     TextSearch,
-    /// Not spoken by the embedded engine.
+    /// Meanings, where the user has an embedding model.
     VectorSearch,
     /// Merging and ranking.
     Reranking,

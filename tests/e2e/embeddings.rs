@@ -1,0 +1,139 @@
+//! Searches that compare meanings too, by an embedding model of the user's: what is sent to it, and what is found.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, Uri};
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+use crate::breadboard_desk::until;
+use crate::harness::{Options, Server};
+use crate::model::{Model, calls, says};
+
+const TOKEN: &str = "embedding-token-0815-abcdef";
+const QUESTION: &str = "who lets a visitor in by the gate?";
+
+/// What the endpoint was asked: its path, the token, the texts.
+type Seen = Arc<Mutex<Vec<(String, String, Vec<String>)>>>;
+
+/// An endpoint that knows that gates are doors.
+struct Endpoint {
+    address: SocketAddr,
+    seen: Seen,
+    _runtime: Runtime,
+}
+
+impl Endpoint {
+    fn start() -> Self {
+        let runtime = Runtime::new().expect("a runtime");
+        let seen = Seen::default();
+        let app = axum::Router::new().fallback(answer).with_state(Arc::clone(&seen));
+        let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).expect("a port");
+        let address = listener.local_addr().expect("an address");
+        runtime.spawn(async move { axum::serve(listener, app).await });
+        Self { address, seen, _runtime: runtime }
+    }
+
+    fn server(&self, trusted: bool) -> Server {
+        let url = format!("http://{}/v1", self.address);
+        let options = json!({ "engine": { "kind": "embedded" }, "embeddings": { "name": "tiny", "url": url },
+            "workspaceTrusted": trusted });
+        let server =
+            Server::ready(Options { options, ..Options::default() }.env("BREADBOARD_EMBEDDING_TOKEN", TOKEN));
+        server.write("src/entrance.rs", "pub fn open_door() {\n    work();\n}\n");
+        server.write("src/visitor.rs", "pub struct Visitor {\n    name: String,\n}\n");
+        server.write(".env", "DOOR_KEY=hidden\n");
+        server
+    }
+
+    fn seen(&self) -> Vec<(String, String, Vec<String>)> {
+        self.seen.lock().expect("nobody panicked").clone()
+    }
+}
+
+async fn answer(State(seen): State<Seen>, uri: Uri, headers: HeaderMap, body: Bytes) -> String {
+    let body: Value = serde_json::from_slice(&body).expect("JSON");
+    let texts: Vec<String> = serde_json::from_value(body["input"].clone()).expect("texts");
+    let token = headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
+    seen.lock().expect("nobody panicked").push((uri.path().to_owned(), token.to_owned(), texts.clone()));
+    let has = |text: &str, words: &[&str]| u8::from(words.iter().any(|word| text.contains(word)));
+    let vector = |text: &String| json!([has(text, &["gate", "door"]), has(text, &["picture"]), 0.2]);
+    let data: Vec<Value> = texts
+        .iter()
+        .enumerate()
+        .map(|(at, text)| json!({ "index": at, "embedding": vector(text) }))
+        .collect();
+    json!({ "data": data, "usage": { "prompt_tokens": 7, "total_tokens": 7 } }).to_string()
+}
+
+/// The end of a turn of a session of its own.
+fn asked(server: &mut Server) -> (String, Value) {
+    let session = server.session();
+    server.prompt(&session, QUESTION);
+    let end = server.wait_end(&session);
+    (session, end)
+}
+
+#[test]
+fn r002_60_a_place_that_shares_no_word_with_the_question_is_found_and_each_piece_is_sent_once() {
+    let endpoint = Endpoint::start();
+    let mut server = endpoint.server(true);
+    // Given a first question, which is answered by words and says what is read behind it
+    let (_, end) = asked(&mut server);
+    let words = end["payload"]["message"].as_str().expect("words");
+    assert!(words.contains("The embedding model `tiny`") && words.contains("0 of 2 files"), "{words}");
+    // Then the place is found as soon as the times of the files can be believed
+    let session = until("a place by its meaning", || {
+        let (session, end) = asked(&mut server);
+        end["payload"]["message"].as_str()?.contains("src/entrance.rs:1").then_some(session)
+    });
+    let stages: Vec<Value> =
+        server.events(&session).into_iter().map(|event| event["payload"]["stage"].clone()).collect();
+    assert!(stages.contains(&json!("vector_search")), "{stages:?}");
+    // And each piece went there once, with the token of the address, and no secret at all
+    let seen = endpoint.seen();
+    assert!(
+        seen.iter().all(|(path, token, _)| path == "/v1/embeddings" && *token == format!("Bearer {TOKEN}"))
+    );
+    let texts: Vec<&String> = seen.iter().flat_map(|(_, _, texts)| texts).collect();
+    let doors = texts.iter().filter(|text| text.starts_with("src/entrance.rs: open_door\n")).count();
+    assert_eq!(doors, 1, "{texts:?}");
+    assert!(texts.iter().all(|text| !text.contains("hidden")), "{texts:?}");
+}
+
+#[test]
+fn a_repository_that_is_not_trusted_goes_to_no_embedding_model() {
+    let endpoint = Endpoint::start();
+    let mut server = endpoint.server(false);
+    let (session, end) = asked(&mut server);
+    assert!(end["payload"]["message"].as_str().expect("words").contains("src/visitor.rs"), "{end}");
+    let stages: Vec<Value> =
+        server.events(&session).into_iter().map(|event| event["payload"]["stage"].clone()).collect();
+    assert!(!stages.contains(&json!("vector_search")), "{stages:?}");
+    assert_eq!(endpoint.seen(), []);
+}
+
+#[test]
+fn r002_62_a_model_may_search_by_meaning_where_there_is_a_model_for_it() {
+    // Given a chat model beside the embedding model
+    let endpoint = Endpoint::start();
+    let wish = json!({ "question": QUESTION });
+    let chat = Model::start(vec![calls("vector_search", wish), says("By the door.")]);
+    let mut options = chat.options(true);
+    options["embeddings"] = json!({ "name": "tiny", "url": format!("http://{}/v1", endpoint.address) });
+    let mut server = Server::ready(Options { options, ..Options::default() });
+    server.write("src/visitor.rs", "pub struct Visitor {\n    name: String,\n}\n");
+    let session = server.session();
+    // When it searches
+    server.prompt(&session, QUESTION);
+    let end = server.wait_end(&session);
+    // Then it is given the lines, and what the embedding model has read
+    assert_eq!(end["payload"]["message"], "By the door.", "{end}");
+    chat.asked();
+    let told = chat.asked().tool_result();
+    assert!(told.contains("src/visitor.rs:1-3: struct Visitor\npub struct Visitor {"), "{told}");
+    assert!(told.contains("The embedding model `tiny`"), "{told}");
+}
