@@ -81,7 +81,7 @@ impl McpConfig {
             setting.definition(name)?;
         }
         // The child that serves may work in another folder.
-        let path = real_path(&path).map_err(|error| format!("it cannot be read: {error}"))?;
+        let path = real_path(path).map_err(|error| format!("it cannot be read: {error}"))?;
         Ok(Self { path: path.to_string_lossy().into_owned(), servers })
     }
 }

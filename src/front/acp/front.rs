@@ -175,7 +175,7 @@ impl AcpFront {
                 "The folder of a session is an absolute path; give the whole path.",
             ));
         }
-        let whole = real_path(&given).ok().filter(|whole| whole.is_dir()).ok_or_else(|| {
+        let whole = real_path(given).ok().filter(|whole| whole.is_dir()).ok_or_else(|| {
             RpcFault::params("The folder of the session is not there, or is no folder; give another one.")
         })?;
         let cell = {

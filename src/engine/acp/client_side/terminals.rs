@@ -99,14 +99,14 @@ impl Terminals {
                 format!("The folder `{}` does not exist; name one that does.", wanted.display()),
             )
         };
-        let real = real_path(&wanted).map_err(missing)?;
+        let real = real_path(wanted).map_err(missing)?;
         // By the path without links: what is shown to the user is then what was opened.
         let directory = Directory::open(&real).map_err(missing)?;
         let is_inside = wanted.is_absolute()
             && directory.real_path() == real
             && folders
                 .iter()
-                .filter_map(|folder| real_path(&folder).ok())
+                .filter_map(|folder| real_path(folder).ok())
                 .any(|folder| real.starts_with(folder));
         if is_inside { Ok(directory) } else { Err(outside(wanted)) }
     }
