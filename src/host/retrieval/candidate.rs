@@ -27,6 +27,9 @@ const FURTHER_NAMED: usize = 4;
 /// What one of these must score against the best.
 const WORTH_NAMING: f64 = 0.35;
 
+/// What a place that is only near in meaning counts of the best place of its file by words.
+const NEAR_ONLY: f64 = 0.35;
+
 /// Lines that are shown of a file of which only the path fits.
 const BEGINNING: usize = 12;
 
@@ -133,16 +136,16 @@ impl<'a> Candidate<'a> {
 pub(super) struct CandidatePlace {
     /// Its score is that of its words.
     pub place: Place,
-    /// How near it is in meaning, 0 to 1, as files of its kind count.
+    /// How near it is in meaning, 0 to 1.
     near: f64,
 }
 
 impl CandidatePlace {
-    fn new(place: Place, near: &[NearPiece], damp: f64) -> Self {
+    fn new(place: Place, near: &[NearPiece]) -> Self {
         let around =
             near.iter().filter(|piece| place.start_line <= piece.end && place.end_line >= piece.start);
         let near = around.map(|piece| piece.near).fold(0.0, f64::max);
-        Self { place, near: near * damp.min(1.0) }
+        Self { place, near }
     }
 
     /// The place with the score of both; `most`: what the nearest of all adds.
@@ -192,23 +195,19 @@ impl<'a> CloserLook<'a> {
             })
             .collect();
         let by_words = places.len();
+        // In a file that fits, a place without a word of the question fits as its file does.
+        let base = places.first().map_or(0.0, |best| best.score * NEAR_ONLY);
         for piece in near {
             let is_shown = |place: &Place| place.start_line <= piece.end && place.end_line >= piece.start;
             if !places.iter().any(is_shown) {
-                places.push(self.place(
-                    self.of_piece(piece),
-                    candidate.worth.of_place(0.0),
-                    &lines,
-                    root.clone(),
-                ));
+                places.push(self.place(self.of_piece(piece), base, &lines, root.clone()));
             }
         }
         let further = self.further(stretches, &places[..by_words]);
         if let Some(best) = places.first_mut() {
             best.further = further;
         }
-        let damp = candidate.worth.damp;
-        places.into_iter().map(|place| CandidatePlace::new(place, near, damp)).collect()
+        places.into_iter().map(|place| CandidatePlace::new(place, near)).collect()
     }
 
     /// The lines of a piece that are shown: as many as of a definition.

@@ -81,8 +81,8 @@ pub(super) fn have_read_at(
         let tree = WalkedTree::of_files(&view, batch.iter().map(String::as_str));
         let unread: Vec<UnreadFile> =
             tree.files.iter().filter_map(|file| UnreadFile::of(folder, &tree, file, now)).collect();
-        match read(unread, embedder, stop) {
-            Ok((read, tokens)) => folder.take(batch.len() as u64, read, tokens),
+        match read(folder, unread, embedder, stop) {
+            Ok(read) => folder.take(batch.len() as u64, read, 0),
             Err(_) if stop.load(Ordering::Relaxed) => return folder.ended(VectorStanding::Stopped),
             Err(error) => return folder.ended(VectorStanding::Failed(error.message)),
         }
@@ -135,14 +135,16 @@ impl UnreadFile {
         Some(unread(pieces.unwrap_or_default(), known))
     }
 
-    fn with_vectors(self) -> (String, FileVectors) {
-        let Self { rel, stamp, is_settled, hash, pieces, known } = self;
-        let pieces = pieces.into_iter().filter_map(|piece| {
+    /// What is known of it; `false`: not all of its pieces are, so that it is believed of no version.
+    fn with_vectors(&self, is_whole: bool) -> (String, FileVectors) {
+        let pieces = self.pieces.iter().filter_map(|piece| {
             let hash = hash_of(piece.text.as_bytes());
-            let vector = known.get(&hash)?.clone();
+            let vector = self.known.get(&hash)?.clone();
             Some(PieceVector { start: piece.start as u32, end: piece.end as u32, hash, vector })
         });
-        (rel, FileVectors { stamp, is_settled, hash, pieces: pieces.collect() })
+        let hash = if is_whole { self.hash } else { PieceHash::default() };
+        let is_settled = is_whole && self.is_settled;
+        (self.rel.clone(), FileVectors { stamp: self.stamp, is_settled, hash, pieces: pieces.collect() })
     }
 }
 
@@ -152,14 +154,13 @@ fn hash_of(bytes: &[u8]) -> PieceHash {
     hash
 }
 
-/// Files with the vectors of all of their pieces, and the tokens that it took.
-type ReadFiles = (Vec<(String, FileVectors)>, u64);
-
+/// The files with the vectors of all of their pieces. What each request brings is kept at once: a process that ends in between loses one.
 fn read(
+    folder: &FolderVectors,
     mut files: Vec<UnreadFile>,
     embedder: &dyn Embedder,
     stop: &AtomicBool,
-) -> Result<ReadFiles, ModelError> {
+) -> Result<Vec<(String, FileVectors)>, ModelError> {
     let mut wanted: Vec<(usize, PieceHash, String)> = Vec::new();
     for (at, file) in files.iter().enumerate() {
         for piece in &file.pieces {
@@ -169,18 +170,20 @@ fn read(
             }
         }
     }
-    let mut tokens = 0;
     for some in wanted.chunks(TEXTS) {
         let texts: Vec<String> = some.iter().map(|(_, _, text)| text.clone()).collect();
         let bytes: usize = texts.iter().map(String::len).sum();
         let embeddings = asked_again(texts, embedder, stop)?;
         // Where it is not told: about four bytes a token.
-        tokens += embeddings.tokens.unwrap_or(bytes as u64 / 4);
+        let tokens = embeddings.tokens.unwrap_or(bytes as u64 / 4);
+        let mut touched = BTreeSet::new();
         for ((at, hash, _), vector) in some.iter().zip(&embeddings.vectors) {
             files[*at].known.insert(*hash, PackedVector::of(vector));
+            touched.insert(*at);
         }
+        folder.take(0, touched.into_iter().map(|at| files[at].with_vectors(false)).collect(), tokens);
     }
-    Ok((files.into_iter().map(UnreadFile::with_vectors).collect(), tokens))
+    Ok(files.iter().map(|file| file.with_vectors(true)).collect())
 }
 
 /// Asks, and again after a while where that can help.

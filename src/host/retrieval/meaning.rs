@@ -1,14 +1,17 @@
 //! What of the files is near to a question in meaning, as the user's embedding model says.
 //!
 //! Owns who is asked: nobody, unless the user has named such a model and trusts the workspace. Only versions of files are compared that
-//! the model has read; open buffers, changed files and what it has not come to yet are found by their words. Never waits for the model to
-//! read files: that is wanted behind a search that came to its end.
+//! the model has read; open buffers, changed files and what it has not come to yet are found by their words. The first question of a
+//! process waits a little for the model to read files; behind each other one that came to its end it reads what it lacks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use super::embedding::is_worth_reading;
+use super::kinds::kind_of_file;
+use super::question::SearchQuestion;
 use super::walk::WalkedTree;
 use crate::host::index::vectors::{
     Embedder, FileVectors, FolderVectors, PackedVector, VectorStanding, VectorStatus, Vectors,
@@ -18,8 +21,18 @@ use crate::host::ports::WorkspaceView;
 /// Pieces that count as near.
 const NEAR: usize = 40;
 
+/// What is taken off the nearness of a file that counts for nothing against code.
+const OTHER_KIND: f64 = 0.25;
+
 /// Bytes of a question that are compared.
 const QUESTION_BYTES: usize = 4_096;
+
+/// How long the first question of a process waits for the model to read files: many a workspace is read by then, and a larger one by the
+/// questions that follow.
+const FIRST_READING: Duration = Duration::from_secs(10);
+
+/// How often that wait looks.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// A stretch of lines that is near.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,7 +67,7 @@ impl Meaning {
     pub(super) fn of(
         view: &WorkspaceView,
         tree: &WalkedTree,
-        question: &str,
+        (question, read): (&str, &SearchQuestion),
         cancel: &AtomicBool,
     ) -> Option<Self> {
         let vectors = view.indexes.as_ref().filter(|_| view.trusted)?.vectors();
@@ -63,40 +76,59 @@ impl Meaning {
         for (at, root) in view.roots.iter().enumerate() {
             let Some((made_by, folder)) = vectors.of(&root.path) else { continue };
             embedder = Some(made_by);
-            folders.push(ReadFolder::of(at, folder, tree));
+            let first = folder.is_first_question();
+            let known = ReadFolder::of(at, Arc::clone(&folder), tree);
+            folders.push(match first && known.lacks_files() {
+                true => known.waited_for(at, vectors, tree, cancel),
+                false => known,
+            });
         }
         let embedder = embedder?;
         let mut meaning = Self { told: told(&folders, &*embedder), ..Self::default() };
-        meaning.find(&folders, question, &*embedder, cancel);
-        for ReadFolder { folder, known, files } in folders {
-            let is_idle = folder.status().standing != VectorStanding::Reading;
-            if known.len() < files.len() && is_idle && !folder.is_full() {
-                meaning.behind.push((vectors.clone(), folder, files));
+        if let Some(asked) = meaning.asked(&folders, question, &*embedder, cancel) {
+            // Tests and documents speak of everything that the code does.
+            let counts = |at: usize| 1.0 - OTHER_KIND * (1.0 - kind_of_file(&tree.files[at].rel, read));
+            meaning.find(&folders, &asked, counts);
+        }
+        for read in folders.into_iter().filter(ReadFolder::lacks_files) {
+            let is_idle = read.folder.status().standing != VectorStanding::Reading;
+            if is_idle && !read.folder.is_full() {
+                meaning.behind.push((vectors.clone(), read.folder, read.files));
             }
         }
         Some(meaning)
     }
 
-    fn find(&mut self, folders: &[ReadFolder], question: &str, embedder: &dyn Embedder, cancel: &AtomicBool) {
+    /// The question as the model sees it; `None` where nothing can be compared with it.
+    fn asked(
+        &mut self,
+        folders: &[ReadFolder],
+        question: &str,
+        embedder: &dyn Embedder,
+        cancel: &AtomicBool,
+    ) -> Option<PackedVector> {
         if folders.iter().all(|folder| folder.known.is_empty()) {
-            return;
+            return None;
         }
         let question = question[..question.floor_char_boundary(QUESTION_BYTES)].to_owned();
-        let asked = match embedder.question(question, cancel) {
+        match embedder.question(question, cancel) {
             Ok(embeddings) => embeddings.vectors.first().map(|vector| PackedVector::of(vector)),
             Err(error) => {
                 self.told = Some(format!("Only words were compared: {}", error.message));
                 None
             }
-        };
-        let Some(asked) = asked else { return };
+        }
+    }
+
+    /// Finds what is near. `counts`: what the file at a place of the tree counts against code.
+    fn find(&mut self, folders: &[ReadFolder], asked: &PackedVector, counts: impl Fn(usize) -> f64) {
         let mut all: Vec<(f32, usize, u64, u64)> = Vec::new();
         for (at, file) in folders.iter().flat_map(|folder| &folder.known) {
-            all.extend(
-                file.pieces.iter().map(|piece| {
-                    (piece.vector.near(&asked), *at, u64::from(piece.start), u64::from(piece.end))
-                }),
-            );
+            let counts = counts(*at) as f32;
+            all.extend(file.pieces.iter().map(|piece| {
+                let near = piece.vector.near(asked) * counts;
+                (near, *at, u64::from(piece.start), u64::from(piece.end))
+            }));
         }
         all.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
         let (Some(best), Some(last)) = (all.first(), all.get(NEAR).or(all.last())) else { return };
@@ -142,6 +174,26 @@ impl ReadFolder {
         }
         Self { folder, known, files }
     }
+
+    /// Whether the model has not read all of them.
+    fn lacks_files(&self) -> bool {
+        self.known.len() < self.files.len()
+    }
+
+    /// The same after a while in which the model reads: a process that answers one question and ends has no later one.
+    fn waited_for(self, root: usize, vectors: &Vectors, tree: &WalkedTree, cancel: &AtomicBool) -> Self {
+        let end = Instant::now() + FIRST_READING;
+        vectors.want(self.folder.root(), self.files);
+        while vectors.is_working() && Instant::now() < end {
+            if cancel.load(Ordering::Relaxed) {
+                // Nothing is sent for a question that nobody waits for.
+                vectors.stop();
+                break;
+            }
+            std::thread::sleep(LOOK);
+        }
+        Self::of(root, self.folder, tree)
+    }
 }
 
 /// What is said of a model that has not read everything.
@@ -165,15 +217,16 @@ fn told(folders: &[ReadFolder], embedder: &dyn Embedder) -> Option<String> {
         }
         _ => None,
     });
-    let of_model = of_model
-        .unwrap_or_else(|| "It reads the others now; until then they are found by their words.".to_owned());
+    let of_model = of_model.unwrap_or_else(|| {
+        "It reads on as long as breadboard-ls runs; what it has not read is found by its words.".to_owned()
+    });
     Some(format!("The embedding model {name} has read {known} of {all} files ({spent}). {of_model}"))
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
-    use std::time::{Duration, SystemTime};
+    use std::time::SystemTime;
 
     use super::*;
     use crate::domain::edits::overlay::Overlay;
@@ -337,13 +390,14 @@ mod tests {
         let found = find_places(&view, QUESTION, 5, &GO_ON, &mut |_, _| {}).unwrap();
         let told = found.told.unwrap();
         assert!(
-            told.starts_with("The embedding model `fake` has read 0 of 3 files (0 tokens so far)."),
+            told.starts_with("The embedding model `fake` has read 0 of 3 files (40 tokens so far, 0.0001)."),
             "{told}"
         );
         while indexes.is_working() {
             std::thread::yield_now();
         }
         read_all(&view);
+        assert_eq!(find_places(&view, QUESTION, 5, &GO_ON, &mut |_, _| {}).unwrap().told, None);
         let open = fixture.view_with(&[("src/entrance.rs", "fn nothing() {}\n")]);
         let overlay: Arc<Overlay> = open.overlay;
         assert_eq!(paths(&WorkspaceView { overlay, ..view }, QUESTION), ["src/visitor.rs:1"]);

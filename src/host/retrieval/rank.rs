@@ -59,7 +59,7 @@ pub fn find_places(
     let mut evidence = Evidence::gather(&tree, &question, &known, cancel)?;
     let scorer = scorer(&evidence, &question, tree.files.len());
     evidence.read_best(&tree, &question, &scorer, &known, cancel)?;
-    let meaning = Meaning::of(view, &tree, asked, cancel);
+    let meaning = Meaning::of(view, &tree, (asked, &question), cancel);
     if let Some(meaning) = &meaning {
         evidence.read_also(&tree, &question, meaning.files(), cancel)?;
     }

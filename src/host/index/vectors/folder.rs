@@ -29,6 +29,7 @@ struct VectorState {
     files: HashMap<String, Arc<FileVectors>>,
     bytes: usize,
     is_loaded: bool,
+    was_asked: bool,
     standing: VectorStanding,
     done: u64,
     total: u64,
@@ -74,6 +75,11 @@ impl FolderVectors {
     /// The folder.
     pub(crate) fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Whether nobody of this process has asked before.
+    pub(crate) fn is_first_question(&self) -> bool {
+        !std::mem::replace(&mut self.state().was_asked, true)
     }
 
     /// How it stands.
