@@ -32,9 +32,8 @@ const DIAGRAM = `Each part is tried as often as \`retries()\` says:
 graph TD
   A[Send a part] --> B{Receipt?}
   B -->|yes| C[Next part]
-  B -->|no| D{Tries left?}
-  D -->|yes| A
-  D -->|no| E[Tell the user]
+  B -->|no| D[Pause]
+  D --> A
 \`\`\`
 
 - [x] the loop asks the setting
