@@ -34,7 +34,11 @@ try {
   // Then it asks who is to answer, and what is chosen is tried before it is used
   const heading = view.getByRole("heading", { name: "Who is to answer?" });
   await heading.waitFor();
-  if (SHOTS) await page.screenshot({ path: path.join(SHOTS, "fresh-asks.png") });
+  if (SHOTS) {
+    await page.mouse.move(900, 600);
+    await page.locator(".workbench-hover:visible").waitFor({ state: "detached" });
+    await page.locator(".part.sidebar").screenshot({ path: path.join(SHOTS, "fresh-asks.png") });
+  }
   await view.getByLabel("Address of the model").fill(model.url);
   await view.getByLabel("Address of the model").press("Enter");
   await view.getByLabel("Which model").waitFor();

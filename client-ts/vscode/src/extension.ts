@@ -13,6 +13,7 @@ import { Attention } from "./host/attention";
 import { type Told, type Topic } from "./host/batch";
 import { ContextProvider } from "./host/context_provider";
 import { CreateSpecPanel, PANEL_TYPE } from "./host/create_spec_panel";
+import { branchReview } from "./host/branch_review";
 import { CommitWriter } from "./host/commit_message";
 import { Credentials } from "./host/credentials";
 import { DIFF_SCHEME, DiffDocuments, showDiff } from "./host/diffs";
@@ -393,6 +394,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     "breadboard.askTerminalSelection": () =>
       natives.terminalSelection().then((text) => sidebar.ask("page.compose", { text })),
     "breadboard.commitMessage": (...args) => commits.write(args[0]),
+    "breadboard.reviewBranch": (...args) => branchReview(args[0]).then((text) => sidebar.ask("page.ask", { text })),
     "breadboard.find": () => sidebar.ask("page.find"),
     "breadboard.continueWith": () => sidebar.ask("page.continueWith"),
     "breadboard.exportSession": () => sidebar.ask("page.export"),

@@ -1,5 +1,5 @@
 // Where the agent meets the editor: `@` finds a file by any part of its path and a symbol that a language server knows, the lightbulb explains, the menu of Source Control writes
-// the message of a commit, and a turn that failed while nobody looked is told.
+// the message of a commit, the changes of a branch are reviewed, and a turn that failed while nobody looked is told.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
@@ -57,6 +57,25 @@ export default async function natives({ page, view, model, folder, prompt, idle,
   await page.locator(".scm-view .monaco-editor .view-line", { hasText: "Add a staged file" }).waitFor();
   await picture("commit-message");
   say("the message of the commit stands in its field");
+
+  // A branch with a commit of its own is reviewed, and nothing else.
+  const run = (...args) => spawnSync("git", ["-c", "user.name=e2e", "-c", "user.email=e2e@example.invalid", ...args], { cwd: folder });
+  const trunk = spawnSync("git", ["branch", "--show-current"], { cwd: folder, encoding: "utf8" }).stdout.trim();
+  run("checkout", "-q", "-b", "work");
+  run("commit", "-qm", "Add a staged file");
+  await show("BreadBoard");
+  model.reply(says("staged.txt:1 says nothing of why it is there."));
+  const reviews = model.asked.length;
+  await command("Git: Refresh");
+  await command("BreadBoard: Review the Branch's Changes");
+  const review = JSON.stringify((await eventually("the model is asked for a review", () => model.asked[reviews])).body.messages.at(-1));
+  assert.match(review, new RegExp(`the branch \\\\?.?work\\\\?.? changes since \\\\?.?${trunk}`));
+  assert.match(review, /staged\.txt[\s\S]*\+staged/);
+  await view.locator(".assistant", { hasText: "says nothing of why" }).waitFor();
+  await idle();
+  await picture("branch-review");
+  run("checkout", "-q", trunk);
+  say("what the branch changes is reviewed in the chat");
 
   // Nobody looks when the connection to the model breaks.
   await show("BreadBoard");

@@ -1,4 +1,4 @@
-// Pictures for people: an answer that streams, an approval with its diff, a spec with an image; dark and light. Proves
+// Pictures for people: an answer that streams, an approval with its diff, a diagram, a spec with an image; dark and light. Proves
 // nothing, and runs only where pictures are kept (SHOTS).
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -26,6 +26,20 @@ const ANSWER = [
   "A small change would be to ask `retries()` in the loop",
 ];
 
+const DIAGRAM = `Each part is tried as often as \`retries()\` says:
+
+\`\`\`mermaid
+graph TD
+  A[Send a part] --> B{Receipt?}
+  B -->|yes| C[Next part]
+  B -->|no| D[Pause]
+  D --> A
+\`\`\`
+
+- [x] the loop asks the setting
+- [ ] the pause doubles
+`;
+
 export default async function pictures(stage) {
   const { page, view, panel, prompt, card, model, theme, folder, ask, idle, command, picture, say } = stage;
   await writeFile(path.join(folder, "src", "upload.rs"), UPLOAD);
@@ -36,7 +50,7 @@ export default async function pictures(stage) {
   await widen(page, 460);
   await view.getByRole("button", { name: "New session", exact: true }).first().click();
   await view.locator(".welcome").waitFor();
-  const themes = async (scene) => {
+  const themes = async (scene, of = page) => {
     for (const [name, kind] of [
       ["Dark 2026", "dark"],
       ["Light 2026", "light"],
@@ -46,7 +60,7 @@ export default async function pictures(stage) {
       await page.mouse.move(640, 850);
       // The mouse came by a tab of the editor, which tells what it is.
       await page.locator(".workbench-hover:visible").waitFor({ state: "detached" });
-      await picture(`picture-${scene}-${kind}`);
+      await picture(`picture-${scene}-${kind}`, of);
     }
   };
 
@@ -80,6 +94,12 @@ export default async function pictures(stage) {
   await themes("approval");
   await card.getByRole("button", { name: "Allow once" }).click();
   await view.locator(".assistant", { hasText: "Done: the loop asks" }).waitFor();
+
+  model.reply(says(DIAGRAM));
+  await ask("Draw me how a part is sent.");
+  await view.locator(".diagram.is-drawn > img").last().waitFor();
+  await idle();
+  await themes("diagram", page.locator(".part.sidebar"));
 
   await command("View: Close All Editors");
   await command("BreadBoard: Create Spec");

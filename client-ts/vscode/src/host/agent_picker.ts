@@ -5,11 +5,12 @@
  */
 import * as vscode from "vscode";
 import { readUserSettings } from "./settings";
+import { l10n } from "vscode";
 
 const ENGINE: Readonly<Record<string, string>> = {
-  embedded: "The built-in agent",
+  embedded: l10n.t("The built-in agent"),
   breadboard: "BreadBoard",
-  desktop: "The desktop host",
+  desktop: l10n.t("The desktop host"),
 };
 
 /** Offers the engine of the settings and the agents beside it; `null` where none is picked. */
@@ -17,16 +18,16 @@ export async function pickAgent(title: string | undefined): Promise<{ agent?: st
   const { engine, agents } = readUserSettings(vscode.workspace.getConfiguration("breadboard"));
   const kind = engine?.kind ?? "embedded";
   const name = typeof engine?.name === "string" ? engine.name : undefined;
-  const main = ENGINE[kind] ?? name ?? "The agent of the settings";
+  const main = ENGINE[kind] ?? name ?? l10n.t("The agent of the settings");
   const entries: { label: string; description?: string; agent?: string }[] = [
-    { label: main, description: "the engine in use" },
+    { label: main, description: l10n.t("the engine in use") },
     ...Object.keys(agents ?? {})
       .filter((agent) => kind !== "acp" || agent !== name)
       .map((agent) => ({ label: agent, description: "agent", agent })),
   ];
   const picked = await vscode.window.showQuickPick(entries, {
-    title: "Continue with …",
-    placeHolder: `Who goes on with ${title === undefined ? "this session" : `“${title}”`}? It stays as it is; a new session begins with its conversation.`,
+    title: l10n.t("Continue with …"),
+    placeHolder: l10n.t("Who goes on with {0}? It stays as it is; a new session begins with its conversation.", title === undefined ? l10n.t("this session") : `“${title}”`),
   });
   if (picked === undefined) return null;
   return picked.agent === undefined ? {} : { agent: picked.agent };

@@ -19,6 +19,9 @@ export interface Notify {
 
 /** Blocks at the end of a conversation among which the end of its last turn is. */
 const LAST_BLOCKS = 8;
+/** How often the end of a turn is looked for, and how long apart: what is not there after that has no end that could be told. */
+const MOST_TRIES = 5;
+const BETWEEN_MS = 200;
 
 /** Most asks that are remembered as told. */
 const MOST_TOLD = 200;
@@ -104,9 +107,7 @@ export class Attention {
   /** Why the last turn of a session failed, as far as it is said; `undefined` where it did not. */
   private async failure(sessionId: string): Promise<string | undefined> {
     try {
-      const result = await this.ports.ask("bb/view/page", { sessionId, lane: "chat", limit: LAST_BLOCKS });
-      if (resultFault("bb/view/page", result) !== undefined) return undefined;
-      const { blocks } = result as Requests["bb/view/page"]["result"];
+      const blocks = await this.lastBlocks(sessionId);
       const end = blocks.findLast((block) => block.kind === "turn-end");
       if (end?.kind !== "turn-end" || end.outcome === "done" || end.outcome === "stopped") return undefined;
       const notice = blocks.findLast((block) => block.kind === "notice" && block.level === "error");
@@ -114,6 +115,18 @@ export class Attention {
       return why.length > 2 * TITLE ? `${why.slice(0, 2 * TITLE - 1)}…` : why;
     } catch {
       return undefined;
+    }
+  }
+
+  /** The end of the chat, from the last prompt where that is in it, once it says how the turn ended: that may come behind its state. */
+  private async lastBlocks(sessionId: string): Promise<Requests["bb/view/page"]["result"]["blocks"]> {
+    for (let tries = 1; ; tries += 1) {
+      const result = await this.ports.ask("bb/view/page", { sessionId, lane: "chat", limit: LAST_BLOCKS });
+      if (resultFault("bb/view/page", result) !== undefined) return [];
+      const { blocks } = result as Requests["bb/view/page"]["result"];
+      const last = blocks.slice(Math.max(0, blocks.findLastIndex((block) => block.kind === "user")));
+      if (last.some((block) => block.kind === "turn-end") || tries === MOST_TRIES) return last;
+      await new Promise((resolve) => setTimeout(resolve, BETWEEN_MS));
     }
   }
 

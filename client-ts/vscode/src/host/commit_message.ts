@@ -6,6 +6,7 @@
 import { type Requests, resultFault, type ServerNotifications } from "@breadboard-ls/sdk";
 import * as vscode from "vscode";
 import { l10n } from "vscode";
+import { fencedDiff, repositoryOf } from "./git";
 
 type State = ServerNotifications["bb/state"];
 
@@ -13,16 +14,6 @@ type State = ServerNotifications["bb/state"];
 const MOST_DIFF = 60_000;
 /** How long an answer may take. */
 const LONGEST_MS = 120_000;
-
-/** What is used of the editor's extension for git. */
-interface GitRepository {
-  readonly rootUri: vscode.Uri;
-  readonly inputBox: { value: string };
-  diff(cached: boolean): Promise<string>;
-}
-interface GitApi {
-  readonly repositories: readonly GitRepository[];
-}
 
 export class CommitWriter {
   private readonly waiting = new Map<string, (status: string) => void>();
@@ -36,7 +27,7 @@ export class CommitWriter {
 
   /** `from`: what the view of the repository says about itself. */
   async write(from: unknown): Promise<void> {
-    const repository = repositoryOf(await git(), from);
+    const repository = await repositoryOf(from);
     const staged = await repository.diff(true);
     const diff = staged.trim() === "" ? await repository.diff(false) : staged;
     if (diff.trim() === "") throw new Error(l10n.t("There is nothing to commit: stage a change first."));
@@ -80,12 +71,10 @@ export class CommitWriter {
 }
 
 function promptFor(diff: string): string {
-  const cut = diff.length > MOST_DIFF ? `${diff.slice(0, MOST_DIFF)}\n… the rest is left out` : diff;
-  const fence = "`".repeat(Math.max(3, ...[...cut.matchAll(/`+/g)].map(([run]) => run.length + 1)));
   return (
     "Write the commit message for this change: a subject in the imperative of at most 72 characters, then, where it is needed, " +
     "a blank line and why. Answer with the message alone, and use no tools.\n\n" +
-    `${fence}diff\n${cut}\n${fence}\n`
+    fencedDiff(diff, MOST_DIFF)
   );
 }
 
@@ -99,17 +88,4 @@ export function messageIn(blocks: Requests["bb/view/page"]["result"]["blocks"]):
   }
   const fenced = /^```\w*\n([\s\S]*?)\n```/m.exec(text)?.[1];
   return (fenced ?? text).replace(/^"([^"\n]*)"$/, "$1").trim();
-}
-
-async function git(): Promise<GitApi> {
-  const extension = vscode.extensions.getExtension<{ getAPI(version: 1): GitApi }>("vscode.git");
-  if (extension === undefined) throw new Error(l10n.t("The editor's extension for git is switched off."));
-  return (extension.isActive ? extension.exports : await extension.activate()).getAPI(1);
-}
-
-function repositoryOf({ repositories }: GitApi, from: unknown): GitRepository {
-  const root = (from as { rootUri?: { toString(): string } } | undefined)?.rootUri?.toString();
-  const found = repositories.find(({ rootUri }) => rootUri.toString() === root) ?? repositories[0];
-  if (found === undefined) throw new Error(l10n.t("No git repository is open."));
-  return found;
 }

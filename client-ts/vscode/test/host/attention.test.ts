@@ -109,3 +109,22 @@ it("the ask that waits longest is shown; where it cannot be read the log says wh
   done.length = 0;
   expect([await subject.showOldest(), done]).toEqual([false, [["failed", expect.stringContaining("could not be read")]]]);
 });
+
+it("a turn whose end comes a moment behind its state is told by its own end, not by the one before", async () => {
+  const said: string[] = [];
+  const before = [{ id: "u1", seq: 1, kind: "user", text: "one" }, { id: "e1", seq: 2, kind: "turn-end", outcome: "done" }];
+  const after = [...before, { id: "u2", seq: 3, kind: "user", text: "two" }];
+  const pages = [after, [...after, { id: "e2", seq: 5, kind: "turn-end", outcome: "failed", text: "The model is gone." }]];
+  const subject = new Attention({
+    ask: async () => ({ blocks: pages.length > 1 ? pages.shift() : pages[0], hasMore: false }),
+    visible: () => false,
+    notify: () => ({ asks: true, failures: true, ends: false }),
+    badge: () => undefined,
+    say: async (sentence) => (said.push(sentence), false),
+    show: () => undefined,
+    failed: (sentence) => void said.push(sentence),
+  });
+  await subject.heard(state("running"));
+  await subject.heard(state("idle"));
+  await expect.poll(() => said).toEqual(["The turn in “First” failed. The model is gone."]);
+});

@@ -17,10 +17,10 @@ const WHY: Readonly<Record<NoPrompts, { readonly icon: string; readonly words: s
 
 /** How the engine in use is called. */
 const ENGINE: Readonly<Record<string, string>> = {
-  embedded: "the built-in agent",
+  embedded: t("the built-in agent"),
   breadboard: "BreadBoard",
-  desktop: "the desktop host",
-  acp: "the agent in use",
+  desktop: t("the desktop host"),
+  acp: t("the agent in use"),
 };
 
 export function TakesNoPrompts({ why }: { why: NoPrompts }) {

@@ -59,11 +59,13 @@ function rules(look: Look): Parameters<typeof mermaid.initialize>[0] {
     maxEdges: MOST_EDGES,
     deterministicIds: true,
     layout: "dagre",
+    // Without shadows, which are a glow on a dark ground.
+    look: "classic",
     logLevel: "fatal",
     // What no diagram changes by words of its own.
     secure: [
       "secure", "securityLevel", "startOnLoad", "maxTextSize", "suppressErrorRendering", "maxEdges", "htmlLabels", "flowchart.htmlLabels",
-      "theme", "themeCSS", "themeVariables", "fontFamily", "altFontFamily", "darkMode", "layout", "dompurifyConfig", "logLevel",
+      "theme", "themeCSS", "themeVariables", "fontFamily", "altFontFamily", "darkMode", "layout", "look", "dompurifyConfig", "logLevel",
     ],
     theme: "base",
     fontFamily: font,

@@ -259,7 +259,7 @@ export class Model {
   pinSession(sessionId: string, pinned: boolean): Promise<void> {
     return this.sentences.attempt(async () => {
       await this.client.request("bb/session/pin", { sessionId, pinned });
-      this.sentences.say(pinned ? "Pinned." : "Not pinned any more.");
+      this.sentences.say(pinned ? t("Pinned.") : t("Not pinned any more."));
     });
   }
 

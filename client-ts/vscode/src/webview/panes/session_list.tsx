@@ -164,7 +164,12 @@ function Entry({ summary, onDone, children }: EntryProps) {
         />
       )}
       <span class="hint">
-        {branchedFrom != null && <Icon name={branchedFrom.before == null ? "arrow-swap" : "git-branch"} />} {statusWords(status)}
+        {branchedFrom != null && (
+          <>
+            <Icon name={branchedFrom.before == null ? "arrow-swap" : "git-branch"} />{" "}
+          </>
+        )}
+        {statusWords(status)}
         {agent != null && ` · ${agent}`}
         {(pendingPermissionCount ?? 0) > 0 && t(" · {0} waiting", pendingPermissionCount)}
         {heldBy === "other_window" && t(" · in another window")}
