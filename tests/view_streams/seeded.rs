@@ -2,9 +2,9 @@
 //!
 //! Owns what is made up, the same for the same seed. Never reads what becomes of it.
 
-use breadboard_ls::testing::domain::approval::{AskRoot, Permission};
-use breadboard_ls::testing::domain::dialect::{Dialect, normalize};
-use breadboard_ls::testing::domain::event::{EngineEvent, LocalKind, NormalizedEvent, SessionEvent};
+use breadboard_core::domain::approval::{AskRoot, Permission};
+use breadboard_core::domain::dialect::{Dialect, normalize};
+use breadboard_core::domain::event::{EngineEvent, LocalKind, NormalizedEvent, SessionEvent};
 use serde_json::{Map, Value, json};
 
 /// Most events of a session.
@@ -99,8 +99,7 @@ fn event(dialect: Dialect, kind: &str, payload: Value, turn: Option<u64>, seq: u
         return NormalizedEvent::local(local, turn, 0, payload).sequenced(seq);
     }
     let text = serde_json::value::to_raw_value(&payload).ok();
-    let payload =
-        text.and_then(breadboard_ls::testing::domain::payload::Payload::from_raw).unwrap_or_default();
+    let payload = text.and_then(breadboard_core::domain::payload::Payload::from_raw).unwrap_or_default();
     let id = if dialect == Dialect::Acp { "1:0".to_owned() } else { String::new() };
     let raw = EngineEvent { id, kind: kind.to_owned(), turn, ts: Some(0), payload, repaired: false };
     let normalized = normalize(dialect, raw);

@@ -4,10 +4,10 @@
 
 use std::path::Path;
 
-use breadboard_ls::testing::domain::dialect::{Dialect, fact};
-use breadboard_ls::testing::domain::event::{EventClass, SessionEvent};
-use breadboard_ls::testing::domain::fact::Fact;
-use breadboard_ls::testing::domain::view::{View, ViewLanes, ViewState, apply_changes};
+use breadboard_core::domain::dialect::{Dialect, fact};
+use breadboard_core::domain::event::{EventClass, SessionEvent};
+use breadboard_core::domain::fact::Fact;
+use breadboard_core::domain::view::{View, ViewLanes, ViewState, apply_changes};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -37,7 +37,7 @@ pub fn digest(lines: &[String]) -> String {
 }
 
 fn fixtures() -> Vec<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/reducers");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/reducers");
     let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     let line = |path: &Path| {

@@ -1,7 +1,7 @@
 //! The views of every fixture and of 1,200 seeded sessions are those of the build before.
 //!
 //! What they are is kept as digests in `tests/fixtures/view_digests.json`, one of the fixtures and one of each dialect, so a change
-//! that moves a view has to say so: `BREADBOARD_UPDATE=1 cargo test --test view_streams` writes them anew. Where they differ,
+//! that moves a view has to say so: `BREADBOARD_UPDATE=1 cargo test --package breadboard-core --test view_streams` writes them anew. Where they differ,
 //! `BREADBOARD_VIEWS=<file>` has the sessions written there, one a line; two builds' files are compared with `diff`.
 
 mod seeded;
@@ -23,7 +23,7 @@ fn views_are_those_of_the_build_before() {
     let now: Value =
         groups.iter().map(|(name, lines)| (name.to_string(), json!(views::digest(lines)))).collect();
 
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/view_digests.json");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/view_digests.json");
     if std::env::var_os("BREADBOARD_UPDATE").is_some() {
         std::fs::write(&path, format!("{now:#}\n")).unwrap();
     }
@@ -31,7 +31,7 @@ fn views_are_those_of_the_build_before() {
     assert_eq!(
         now, kept,
         "views changed. Name the difference in the commit, and write the digests anew: \
-         BREADBOARD_UPDATE=1 cargo test --test view_streams"
+         BREADBOARD_UPDATE=1 cargo test --package breadboard-core --test view_streams"
     );
 }
 
