@@ -621,6 +621,19 @@ fn no_sentence_for_a_person_names_a_method_of_the_wire_or_the_path_of_a_setting(
     assert_none(&breaches);
 }
 
+#[test]
+fn what_the_loop_sends_of_its_own_accord_stands_in_the_table() {
+    let mut breaches = Vec::new();
+    for source in sources().iter().filter(|source| source.path.starts_with("src/app/")) {
+        for (at, line) in source.text.lines().enumerate().filter(|(at, _)| !source.in_tests[*at]) {
+            if line.contains("notification(\"bb/") || line.contains("\"method\":\"bb/") {
+                breaches.push(format!("{}:{}: sends a message by its name", source.path, at + 1));
+            }
+        }
+    }
+    assert_none(&breaches);
+}
+
 fn assert_none(breaches: &[String]) {
     assert!(breaches.is_empty(), "{} breaches:\n{}", breaches.len(), breaches.join("\n"));
 }

@@ -15,7 +15,6 @@ use syn::{Attribute, Item, ItemUse, Meta, UseTree};
 const STANDING: &[(&str, &str)] = &[
     ("app::state", "handlers of one loop, written as `impl App` in the file of what they handle"),
     ("host::models::failure", "errors name their target, and targets refuse with errors"),
-    ("protocol::method", "the table of methods documents the envelope, which looks methods up in it"),
     ("simulate::breadboard::engine", "a test engine whose server, routes and runs share one state"),
     ("store::front", "the scan of a segment and the segment know each other's records"),
 ];

@@ -2,7 +2,7 @@
 //!
 //! Owns the choice between the two, which is the user's, and what is told of a command while it runs. It was allowed before.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::editor_asks::PendingAsk;
 use super::ports::{CommandCall, CommandRan, EngineCall, FileJob, HeldCommand};
@@ -13,7 +13,7 @@ use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::event::{LocalKind, NormalizedEvent};
 use crate::protocol::request::{CommandParams, CommandResult};
 use crate::protocol::standing::CommandRunner;
-use crate::protocol::terminal::{TERMINAL_RUN, TerminalRunParams};
+use crate::protocol::terminal::TerminalRunParams;
 
 /// Bytes kept of each output of a command that the editor ran: as much as of one that we run. A compiler's first error and its
 /// summary fit; the middle of more is left out, and said.
@@ -38,8 +38,8 @@ impl App {
         }
         match terminal.filter(|_| in_terminal) {
             Some(client) => {
-                let params = json!(TerminalRunParams { command, args: Vec::new(), cwd });
-                self.ask_editor(client, TERMINAL_RUN, &params, PendingAsk::TerminalRan { reply });
+                let params = TerminalRunParams { command, args: Vec::new(), cwd };
+                self.ask_client(client, &params, PendingAsk::TerminalRan { reply });
             }
             None => {
                 let buffers = self.buffers_of_turn(session_id);

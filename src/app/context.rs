@@ -25,9 +25,7 @@ use crate::domain::context::shape::UserContext;
 use crate::domain::edits::overlay::PositionEncoding;
 use crate::domain::event::{LocalKind, NormalizedEvent};
 use crate::domain::mcp::{PromptCall, prompt_call, prompt_named};
-use crate::protocol::context::{
-    CONTEXT_PROVIDE, ContextPreviewParams, ContextPreviewResult, ContextProvideParams,
-};
+use crate::protocol::context::{ContextPreviewParams, ContextPreviewResult, ContextProvideParams};
 
 /// Bytes of what is typed so far that a preview looks at.
 const TYPED: usize = 64 * 1024;
@@ -164,8 +162,7 @@ impl App {
             return None;
         }
         let (reply, answer) = Reply::new();
-        let params = serde_json::to_value(ContextProvideParams { wants }).unwrap_or_default();
-        self.ask_editor(client, CONTEXT_PROVIDE, &params, PendingAsk::ContextProvided { reply });
+        self.ask_client(client, &ContextProvideParams { wants }, PendingAsk::ContextProvided { reply });
         Some(answer)
     }
 

@@ -17,6 +17,7 @@ use super::state::App;
 use super::wire_out;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::context::shape::UserContext;
+use crate::protocol::server_message::ServerRequest;
 
 /// Requests that may be outstanding at one client. Each belongs to a turn or to start-up, so this is generous; past it
 /// the thing is done without the editor, or refused with `overloaded`.
@@ -92,6 +93,12 @@ impl PendingAsk {
 }
 
 impl App {
+    /// Sends a request of ours to a client.
+    pub(super) fn ask_client<M: ServerRequest>(&mut self, client: ClientId, params: &M, pending: PendingAsk) {
+        let params = serde_json::to_value(params).unwrap_or_default();
+        self.ask_editor(client, M::METHOD, &params, pending);
+    }
+
     /// Sends a request to a client; where it cannot be sent, what waits for it is told.
     pub(super) fn ask_editor(
         &mut self,

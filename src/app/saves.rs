@@ -22,7 +22,6 @@ use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::event::{LocalKind, NormalizedEvent};
 use crate::domain::policy::uri::spelling;
 use crate::protocol::editor_request::{DocumentSaveParams, DocumentSaveResult};
-use crate::protocol::method::DOCUMENT_SAVE;
 use crate::protocol::request::{ApprovalOutcome, ApprovePermissionResult};
 
 /// The answer that saves first. Its id is ours and stands beside the engine's own.
@@ -120,7 +119,7 @@ impl App {
         if done.was_clean && can_save {
             let params = self.save_params(done.client, &done.uri, Some(&done.text));
             let client = done.client;
-            self.ask_editor(client, DOCUMENT_SAVE, &params, PendingAsk::EditSaved(Box::new(done)));
+            self.ask_client(client, &params, PendingAsk::EditSaved(Box::new(done)));
         } else {
             self.look_at_disk(done, false);
         }
@@ -231,7 +230,7 @@ impl App {
         };
         let (client, params) = (now.client, self.save_params(now.client, &now.uri, None));
         let first = SaveFirst { by, session_id, request_id, now, rest };
-        self.ask_editor(client, DOCUMENT_SAVE, &params, PendingAsk::SavedFirst(Box::new(first)));
+        self.ask_client(client, &params, PendingAsk::SavedFirst(Box::new(first)));
     }
 
     /// The editor said whether it saved a file before a command.
@@ -307,15 +306,14 @@ impl App {
 
     /// The version is that of the buffer with this text, so that nothing is saved that was typed since; where the editor has not
     /// told of the buffer yet there is none.
-    fn save_params(&self, client: ClientId, uri: &str, text: Option<&str>) -> Value {
+    fn save_params(&self, client: ClientId, uri: &str, text: Option<&str>) -> DocumentSaveParams {
         let wanted = spelling(uri);
         let client = self.clients.get(client);
         let open = client.and_then(|client| client.overlay.iter().find(|(open, _)| spelling(open) == wanted));
         let version = open
             .filter(|(_, document)| text.is_none_or(|text| document.text == *text))
             .map(|(_, document)| document.version);
-        let params = DocumentSaveParams { uri: open.map_or(uri, |(uri, _)| uri).to_owned(), version };
-        serde_json::to_value(params).unwrap_or_default()
+        DocumentSaveParams { uri: open.map_or(uri, |(uri, _)| uri).to_owned(), version }
     }
 
     fn shown_path(&self, root: Option<&str>, path: &str) -> String {

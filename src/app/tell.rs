@@ -139,7 +139,7 @@ impl Client {
             return true;
         }
         while let Some(news) = self.connection_news.front() {
-            if !self.push(wire_out::notification("bb/connection", news)) {
+            if !self.push(wire_out::told(news)) {
                 return false;
             }
             self.connection_news.pop_front();
@@ -185,7 +185,7 @@ impl App {
         self.clients.send(
             session_id,
             |client, follows| client.hears.view && follows.is_present() && follows.view == ViewCopy::Current,
-            || wire_out::notification("bb/view", &params),
+            || wire_out::told(&params),
             |follows| follows.view = ViewCopy::Stale,
         );
         self.plain_hears(session_id, &params.changes);
@@ -271,7 +271,7 @@ impl App {
             snapshot: Some(view),
         };
         let Some(told) = self.clients.get_mut(client) else { return };
-        let sent = told.push(wire_out::notification("bb/view", &params));
+        let sent = told.push(wire_out::told(&params));
         if let Some(follows) = told.follows.get_mut(session_id) {
             follows.view = if sent { ViewCopy::Current } else { ViewCopy::Stale };
         }
@@ -334,7 +334,7 @@ impl App {
             }
         }
         for id in uninformed {
-            let message = wire_out::notification("bb/state", &self.state_params(id));
+            let message = wire_out::told(&self.state_params(id));
             if let Some(client) = self.clients.get_mut(id) {
                 client.state_changed = !client.push(message);
             }

@@ -7,8 +7,15 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::ports::BatchRow;
+use crate::protocol::notification::EventsParams;
+use crate::protocol::server_message::ServerNotification;
 
-/// A notification with typed params.
+/// A notification of ours.
+pub(crate) fn told<M: ServerNotification>(params: &M) -> Vec<u8> {
+    notification(M::METHOD, params)
+}
+
+/// A notification of the standard.
 pub(crate) fn notification<P: Serialize>(method: &str, params: &P) -> Vec<u8> {
     #[derive(Serialize)]
     struct Notification<'a, P> {
@@ -35,7 +42,9 @@ pub(crate) fn request(id: &str, method: &str, params: &Value) -> Vec<u8> {
 /// `bb/events` around a batch as it stands in the journal.
 pub fn events(session_id: &str, epoch: &str, batch: &BatchRow) -> Vec<u8> {
     let mut out = Vec::with_capacity(batch.events.len() + 192);
-    out.extend_from_slice(br#"{"jsonrpc":"2.0","method":"bb/events","params":{"sessionId":"#);
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","method":""#);
+    out.extend_from_slice(EventsParams::METHOD.as_bytes());
+    out.extend_from_slice(br#"","params":{"sessionId":"#);
     push_string(&mut out, session_id);
     out.extend_from_slice(br#","epoch":"#);
     push_string(&mut out, epoch);

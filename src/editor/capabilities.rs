@@ -11,7 +11,8 @@ use tower_lsp::lsp_types::{
 
 use crate::domain::edits::diff_uri::SCHEME;
 use crate::domain::edits::overlay::PositionEncoding;
-use crate::protocol::method::{NOTIFICATIONS, announced_methods};
+use crate::protocol::method::announced_methods;
+use crate::protocol::server_message::NOTIFICATIONS;
 use crate::protocol::version::{SERVER_NAME, SERVER_VERSION, WIRE_VERSION};
 
 /// The answer to `initialize`.

@@ -32,7 +32,7 @@ impl App {
         }
         let index = tab.window.next_index();
         let params = TabParams { tab_id: tab_id.to_owned(), index, epoch, message_id, message };
-        tab.window.push(wire_out::notification("bb/tab", &params));
+        tab.window.push(wire_out::told(&params));
     }
 
     /// Gives out what a tab has, as far as it is seen and there is credit and room.
@@ -117,7 +117,7 @@ impl App {
         };
         let index = tab.window.next_index();
         let params = TabParams { tab_id: tab_id.to_owned(), index, epoch, message_id: None, message };
-        let message = wire_out::notification("bb/tab", &params);
+        let message = wire_out::told(&params);
         let size = message.len();
         let client = tab.client().and_then(|client| self.clients.get(client));
         if !client.is_some_and(|client| client.push(message)) {

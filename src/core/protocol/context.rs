@@ -9,9 +9,6 @@ use crate::domain::context::choice::ContextChoice;
 use crate::domain::context::item::ContextChip;
 use crate::domain::context::shape::UserContext;
 
-/// Request of ours for what only the editor knows.
-pub const CONTEXT_PROVIDE: &str = "bb/context/provide";
-
 /// Params of `bb/context/provide`. An editor that takes longer than 400 ms is not waited for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextProvideParams {

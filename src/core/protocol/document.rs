@@ -10,8 +10,9 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use super::breadboard_schema;
+use super::contract::rows;
+use super::contract_row::Direction;
 use super::error::number;
-use super::method::{Direction, rows};
 use super::refusals::{ANY, codes};
 use super::schema::{file_name, files};
 use crate::domain::coded_error::ErrorCode;

@@ -1,20 +1,18 @@
-//! The table of methods: the one place that knows which exist.
+//! The table of the editor's requests: the one place that knows which exist.
 //!
 //! From it come the typed `Request`, the dispatcher, the capability announcement, `schemas/` and PROTOCOL.md. A method
 //! that is not here answers `-32601`.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Number, Value};
 
 use super::agent::{SessionInfoParams, SessionInfoResult};
-use super::context::{CONTEXT_PROVIDE, ContextPreviewParams, ContextPreviewResult, ContextProvideParams};
+use super::context::{ContextPreviewParams, ContextPreviewResult};
+use super::contract_row::{Direction, MethodRow};
 use super::create_spec::*;
-use super::editor_request::{DocumentSaveParams, DocumentSaveResult};
-use super::envelope::{RpcReq, RpcRes};
 use super::mcp::{McpAllowParams, McpListParams, McpListResult, McpRestartParams, McpSetParams};
-use super::notification::{ConnectionParams, EventsParams, StateParams, ViewParams};
 use super::patch::{
     PatchDecideParams, PatchFilesResult, PatchGetParams, PatchGetResult, PatchListParams, PatchListResult,
     PatchRevertParams,
@@ -22,44 +20,11 @@ use super::patch::{
 use super::permission::*;
 use super::refusals::{ASK, ENGINE, FILE, NAMED, Refusals, SESSION, SIZE, TAB, TRUST};
 use super::request::*;
-use super::settings::{InitializationOptions, ModelSetting, WorkspaceConfiguration};
+use super::settings::ModelSetting;
 use super::standing::{ApprovalsSetParams, ApprovalsState};
 use super::tab::*;
-use super::terminal::{TERMINAL_RUN, TerminalRunParams, TerminalRunResult};
 use super::turn::*;
 use crate::domain::coded_error::{CodedError, ErrorCode};
-use crate::domain::context::shape::UserContext;
-
-/// Which way a message goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Direction {
-    /// Editor to server, answered.
-    Request,
-    /// Editor to server, not answered.
-    ToServer,
-    /// Server to editor, answered.
-    Asks,
-    /// Server to editor, not answered.
-    ToEditor,
-    /// Not a message: options and settings.
-    Document,
-}
-
-/// One row of the contract, for schemas and documents.
-pub(crate) struct MethodRow {
-    /// LSP method name.
-    pub method: &'static str,
-    /// Which way it goes.
-    pub direction: Direction,
-    /// One sentence.
-    pub summary: &'static str,
-    /// The codes that it is refused with, beside those of every request.
-    pub refusals: Refusals,
-    /// Schema of the params.
-    pub params: fn(&mut SchemaGenerator) -> Schema,
-    /// Schema of the result.
-    pub result: Option<fn(&mut SchemaGenerator) -> Schema>,
-}
 
 /// A method and what it answers.
 pub trait Method {
@@ -121,7 +86,8 @@ macro_rules! requests {
         /// Every request that the loop handles, in the order of the contract.
         pub const REQUESTS: &[&str] = &[$($method,)*];
 
-        fn request_rows() -> Vec<MethodRow> {
+        /// Their rows of the contract.
+        pub(super) fn request_rows() -> Vec<MethodRow> {
             vec![$(MethodRow {
                 method: $method,
                 direction: Direction::Request,
@@ -365,12 +331,6 @@ pub const RPC: &str = "bb/rpc";
 /// LSP 3.18: an editor reads a document of a scheme that we announced. `bb/textDocument` under a standard name.
 pub const TEXT_DOCUMENT_CONTENT: &str = "workspace/textDocumentContent";
 
-/// Notifications that the server sends.
-pub const NOTIFICATIONS: &[&str] = &["bb/connection", "bb/state", "bb/events", "bb/view", "bb/tab"];
-
-/// Request of ours to save a document.
-pub const DOCUMENT_SAVE: &str = "bb/document/save";
-
 /// Notification of the editor about trust.
 pub const WORKSPACE_TRUST: &str = "bb/workspaceTrust";
 
@@ -380,93 +340,6 @@ pub fn announced_methods() -> Vec<&'static str> {
     methods.push(RPC);
     methods.push(WORKSPACE_TRUST);
     methods
-}
-
-/// The whole contract, in order.
-pub(crate) fn rows() -> Vec<MethodRow> {
-    let mut rows = request_rows();
-    let mut add = |method, direction, summary, params: fn(&mut SchemaGenerator) -> Schema, result| {
-        rows.push(MethodRow { method, direction, summary, refusals: &[], params, result });
-    };
-    add(
-        RPC,
-        Direction::Request,
-        "Carries one v1 envelope, so that a thin host can pass webview messages through.",
-        RpcReq::json_schema,
-        Some(RpcRes::json_schema as fn(&mut SchemaGenerator) -> Schema),
-    );
-    add(
-        WORKSPACE_TRUST,
-        Direction::ToServer,
-        "Tells whether the user trusts the workspace.",
-        WorkspaceTrustParams::json_schema,
-        None,
-    );
-    add(
-        TERMINAL_RUN,
-        Direction::Asks,
-        "Has the editor run a command that the user, or a rule, allowed.",
-        TerminalRunParams::json_schema,
-        Some(TerminalRunResult::json_schema as fn(&mut SchemaGenerator) -> Schema),
-    );
-    add(
-        DOCUMENT_SAVE,
-        Direction::Asks,
-        "Asks the editor to save a document, with the hooks that it has. Needs `experimental.breadboard.documentSave: true`.",
-        DocumentSaveParams::json_schema,
-        Some(DocumentSaveResult::json_schema as fn(&mut SchemaGenerator) -> Schema),
-    );
-    add(
-        CONTEXT_PROVIDE,
-        Direction::Asks,
-        "Asks the editor what is in front of the user. Needs `experimental.breadboard.contextProvide: true`.",
-        ContextProvideParams::json_schema,
-        Some(UserContext::json_schema as fn(&mut SchemaGenerator) -> Schema),
-    );
-    add(
-        "bb/connection",
-        Direction::ToEditor,
-        "The state of the engine connection changed, or events are missing.",
-        ConnectionParams::json_schema,
-        None,
-    );
-    add(
-        "bb/state",
-        Direction::ToEditor,
-        "The list of sessions, or the state of one, changed.",
-        StateParams::json_schema,
-        None,
-    );
-    add(
-        "bb/events",
-        Direction::ToEditor,
-        "A batch of events of an attached session.",
-        EventsParams::json_schema,
-        None,
-    );
-    add(
-        "bb/view",
-        Direction::ToEditor,
-        "Changes of the view of an attached session.",
-        ViewParams::json_schema,
-        None,
-    );
-    add("bb/tab", Direction::ToEditor, "One message of a tab.", TabParams::json_schema, None);
-    add(
-        "initializationOptions",
-        Direction::Document,
-        "What `initialize` may carry.",
-        InitializationOptions::json_schema,
-        None,
-    );
-    add(
-        "workspaceConfiguration",
-        Direction::Document,
-        "What the section `breadboard` of `workspace/configuration` may change.",
-        WorkspaceConfiguration::json_schema,
-        None,
-    );
-    rows
 }
 
 /// Reads params exactly as their schema allows them. The decoder alone is wider in two ways (an array in place of an

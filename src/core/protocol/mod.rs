@@ -6,6 +6,8 @@
 pub mod agent;
 mod breadboard_schema;
 pub mod context;
+mod contract;
+mod contract_row;
 pub mod create_spec;
 pub mod desktop;
 pub mod document;
@@ -20,6 +22,7 @@ pub mod permission;
 pub mod refusals;
 pub mod request;
 pub mod schema;
+pub mod server_message;
 pub mod settings;
 pub mod standing;
 pub mod tab;

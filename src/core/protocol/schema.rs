@@ -2,19 +2,20 @@
 //!
 //! Owns file names and their shape. Never writes a file: `tests/schemas.rs` does, and fails when they drift.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use super::desktop::body::*;
+use super::contract::rows;
+use super::contract_row::{Direction, MethodRow};
 use super::desktop::client_message::ClientMessage;
 use super::desktop::host_message::HostMessage;
 use super::desktop::openapi;
 use super::desktop::refusal::RefusalBody;
+use super::desktop::route::routes;
 use super::envelope::{RpcEvt, RpcReq, RpcRes};
-use super::method::{Direction, MethodRow, rows};
 use super::refusals::codes;
 use crate::domain::approval::Permission;
 use crate::domain::dialect::desktop::message::ServerMessage;
@@ -87,27 +88,39 @@ fn desktop_files() -> Vec<(String, Value)> {
     let mut files = message_files::<ServerMessage>("desktop");
     files.extend(message_files::<HostMessage>("desktop/host"));
     files.extend(message_files::<ClientMessage>("desktop/host"));
-    let bodies = [
-        ("HealthBody", noun::<HealthBody>("HealthBody")),
-        ("WorkspaceBody", noun::<WorkspaceBody>("WorkspaceBody")),
-        ("IndexStatusBody", noun::<IndexStatusBody>("IndexStatusBody")),
-        ("RegisterBody", noun::<RegisterBody>("RegisterBody")),
-        ("PolicyBody", noun::<PolicyBody>("PolicyBody")),
-        ("PolicyChange", noun::<PolicyChange>("PolicyChange")),
-        ("SessionBody", noun::<SessionBody>("SessionBody")),
-        ("NewSessionBody", noun::<NewSessionBody>("NewSessionBody")),
-        ("DeletedBody", noun::<DeletedBody>("DeletedBody")),
-        ("HistoryBody", noun::<HistoryBody>("HistoryBody")),
-        ("ModelsBody", noun::<ModelsBody>("ModelsBody")),
-        ("CurrentModelBody", noun::<CurrentModelBody>("CurrentModelBody")),
-        ("ModelChoiceBody", noun::<ModelChoiceBody>("ModelChoiceBody")),
-        ("SearchBody", noun::<SearchBody>("SearchBody")),
-        ("SearchResultBody", noun::<SearchResultBody>("SearchResultBody")),
-        ("RefusalBody", noun::<RefusalBody>("RefusalBody")),
-        ("openapi", openapi::document()),
-    ];
-    files.extend(bodies.map(|(name, file)| (format!("desktop/host/{name}.json"), file)));
+    files.extend(body_files());
+    files.push(("desktop/host/openapi.json".to_owned(), openapi::document()));
     files
+}
+
+/// One file a body that a route takes, answers or is refused with.
+fn body_files() -> Vec<(String, Value)> {
+    let mut generator = generator();
+    let mut bodies = vec![generator.subschema_for::<RefusalBody>()];
+    for route in routes() {
+        bodies.extend([route.takes, route.answers].into_iter().flatten().map(|body| body(&mut generator)));
+    }
+    let definitions = generator.take_definitions(true);
+    let named: BTreeSet<String> = bodies.into_iter().filter_map(|body| named(&body)).collect();
+    named
+        .into_iter()
+        .filter_map(|name| {
+            let Value::Object(body) = definitions.get(&name)?.clone() else { return None };
+            let description = body.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
+            let mut file = head(&name, &description);
+            for (key, value) in body {
+                file.entry(key).or_insert(value);
+            }
+            Some((format!("desktop/host/{name}.json"), defined(file, &definitions)))
+        })
+        .collect()
+}
+
+/// The type of a body, or of the items of a list.
+fn named(body: &Schema) -> Option<String> {
+    let items = body.get("items");
+    let reference = body.get("$ref").or_else(|| items?.get("$ref"))?;
+    reference.as_str()?.strip_prefix("#/$defs/").map(str::to_owned)
 }
 
 /// One file a message of an enumeration whose members are told apart by their `type`.

@@ -5,9 +5,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Its name.
-pub const TERMINAL_RUN: &str = "bb/terminal/run";
-
 /// Params of `bb/terminal/run`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -14,10 +14,11 @@ use super::outbox::SocketOutbox;
 use super::translate::{ClientNews, Translator};
 use crate::app::inbox::EditorEvent;
 use crate::domain::fact::NoticeLevel;
-use crate::protocol::context::CONTEXT_PROVIDE;
+use crate::protocol::context::ContextProvideParams;
 use crate::protocol::desktop::host_message::HostMessage;
-use crate::protocol::notification::ConnectionParams;
+use crate::protocol::notification::{ConnectionParams, EventsParams};
 use crate::protocol::request::{ConnectionStatus, Resume};
+use crate::protocol::server_message::{ServerNotification as _, ServerRequest as _};
 
 /// A message of the loop.
 #[derive(Deserialize)]
@@ -64,14 +65,14 @@ impl HeardSession {
                     told.extend(is_told.then_some(ClientNews::UpTo(now)));
                 }
             }
-            ("bb/events", _) => {
+            (EventsParams::METHOD, _) => {
                 if let Ok(params) = serde_json::from_str(params) {
                     told.extend(self.translator.events(&params));
                 }
             }
-            ("bb/connection", _) => told.extend(connection(params)),
+            (ConnectionParams::METHOD, _) => told.extend(connection(params)),
             ("window/showMessage", _) => told.extend(sentence(params)),
-            (CONTEXT_PROVIDE, Some(id)) => {
+            (ContextProvideParams::METHOD, Some(id)) => {
                 let context = serde_json::to_value(&*self.link.context()).unwrap_or_default();
                 self.answer(id, Ok(context));
             }

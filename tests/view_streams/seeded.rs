@@ -1,72 +1,14 @@
-//! Seeded sessions of every dialect through normalisation and reducer, one line a session: name, hashes of the view on its way,
-//! the view. A change of either is held against the output of the build before it.
+//! Seeded sessions of every dialect: events that engines send, some of them broken, in something like an order and in none.
 //!
-//!     cargo run --example view_streams > target/before.txt      # then change, and again into target/after.txt
+//! Owns what is made up, the same for the same seed. Never reads what becomes of it.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Write;
-
-use breadboard_ls::testing::domain::approval::{AskRoot, Permission};
-use breadboard_ls::testing::domain::dialect::{Dialect, fact, normalize};
-use breadboard_ls::testing::domain::event::{
-    EngineEvent, EventClass, LocalKind, NormalizedEvent, SessionEvent,
-};
-use breadboard_ls::testing::domain::fact::Fact;
-use breadboard_ls::testing::domain::view::{View, ViewLanes, ViewState, apply_changes};
+use breadboard_core::domain::approval::{AskRoot, Permission};
+use breadboard_core::domain::dialect::{Dialect, normalize};
+use breadboard_core::domain::event::{EngineEvent, LocalKind, NormalizedEvent, SessionEvent};
 use serde_json::{Map, Value, json};
 
-const SESSIONS: u64 = 400;
+/// Most events of a session.
 const LONGEST: u64 = 70;
-
-fn main() {
-    let mut out = std::io::stdout().lock();
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/reducers");
-    let mut files: Vec<_> =
-        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    files.sort();
-    for path in files {
-        let fixture: Value =
-            std::fs::read(&path).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
-        let dialect = match fixture["dialect"].as_str() {
-            Some("breadboard") => Dialect::Breadboard,
-            Some("acp") => Dialect::Acp,
-            _ => Dialect::Desktop,
-        };
-        let events: Vec<SessionEvent> = serde_json::from_value(fixture["events"].clone()).unwrap_or_default();
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        print(&mut out, &name, dialect, &events);
-    }
-    for (name, dialect) in
-        [("desktop", Dialect::Desktop), ("breadboard", Dialect::Breadboard), ("acp", Dialect::Acp)]
-    {
-        for seed in 0..SESSIONS {
-            let events = session(dialect, seed);
-            print(&mut out, &format!("{name}-{seed}"), dialect, &events);
-        }
-    }
-}
-
-fn print(out: &mut impl Write, name: &str, dialect: Dialect, events: &[SessionEvent]) {
-    let mut state = ViewState::default().speaking(dialect);
-    let mut view = View { epoch: "e".into(), seq: 0, lanes: ViewLanes::default() };
-    let mut hashes = Vec::new();
-    let mut stops = Vec::new();
-    for event in events {
-        apply_changes(&mut view, &state.apply(event));
-        let mut hasher = DefaultHasher::new();
-        serde_json::to_string(&view.lanes).unwrap_or_default().hash(&mut hasher);
-        hashes.push(format!("{:x}", hasher.finish() & 0xffff_ffff));
-        if event.class == EventClass::RunFinished
-            && let Fact::TurnEnded(end) = fact(dialect, event)
-        {
-            stops.push(end.reason.into_owned());
-        }
-    }
-    let view = serde_json::to_string(&view.lanes).unwrap_or_default();
-    let events = serde_json::to_string(events).unwrap_or_default();
-    let line = format!("{name}\t{}\t{stops:?}\t{view}\t{events}\n", hashes.join(","));
-    out.write_all(line.as_bytes()).unwrap_or_default();
-}
 
 /// xorshift64*, from a seed that is never 0.
 struct Random(u64);
@@ -104,7 +46,8 @@ impl Random {
     }
 }
 
-fn session(dialect: Dialect, seed: u64) -> Vec<SessionEvent> {
+/// The session of a seed.
+pub fn session(dialect: Dialect, seed: u64) -> Vec<SessionEvent> {
     let salt = match dialect {
         Dialect::Desktop => 1,
         Dialect::Breadboard => 2,
@@ -156,8 +99,7 @@ fn event(dialect: Dialect, kind: &str, payload: Value, turn: Option<u64>, seq: u
         return NormalizedEvent::local(local, turn, 0, payload).sequenced(seq);
     }
     let text = serde_json::value::to_raw_value(&payload).ok();
-    let payload =
-        text.and_then(breadboard_ls::testing::domain::payload::Payload::from_raw).unwrap_or_default();
+    let payload = text.and_then(breadboard_core::domain::payload::Payload::from_raw).unwrap_or_default();
     let id = if dialect == Dialect::Acp { "1:0".to_owned() } else { String::new() };
     let raw = EngineEvent { id, kind: kind.to_owned(), turn, ts: Some(0), payload, repaired: false };
     let normalized = normalize(dialect, raw);
