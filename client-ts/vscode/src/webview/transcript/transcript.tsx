@@ -51,6 +51,7 @@ export function Transcript({ session }: { session: OpenSession }) {
           }}
         />
       )}
+      <Origin session={session} />
       <div
         class="scroller"
         ref={rows.scroller}
@@ -63,7 +64,6 @@ export function Transcript({ session }: { session: OpenSession }) {
             Show older
           </button>
         )}
-        {!hasMore && <Origin session={session} />}
         {shown.length === 0 && session.attached.value && <Welcome />}
         <div class="rows" role="feed" aria-label="Messages" aria-busy={model.running.value} style={{ height: `${rows.height}px` }}>
           {rows.items.map((row) => {
