@@ -34,7 +34,10 @@ pub(crate) fn carried(block: Block) -> Option<Block> {
             name,
             status: match status {
                 ToolBlockStatus::Running => ToolBlockStatus::Cancelled,
-                over => over,
+                over @ (ToolBlockStatus::Ok
+                | ToolBlockStatus::Failed
+                | ToolBlockStatus::Denied
+                | ToolBlockStatus::Cancelled) => over,
             },
             background: None,
             title,
@@ -139,7 +142,21 @@ pub(crate) fn text_record(blocks: &[Block], most: usize) -> TextRecord {
                 };
                 format!("[{}: {status}]\n", title.as_deref().unwrap_or(name))
             }
-            _ => continue,
+            BlockBody::Assistant { .. }
+            | BlockBody::TurnStart { .. }
+            | BlockBody::TurnEnd { .. }
+            | BlockBody::Reasoning { .. }
+            | BlockBody::Permission { .. }
+            | BlockBody::Plan { .. }
+            | BlockBody::Patch { .. }
+            | BlockBody::Changes { .. }
+            | BlockBody::Command { .. }
+            | BlockBody::Task { .. }
+            | BlockBody::Checkpoint { .. }
+            | BlockBody::Link { .. }
+            | BlockBody::Summary { .. }
+            | BlockBody::Notice { .. }
+            | BlockBody::Unknown { .. } => continue,
         };
         if let Some(turn) = turns.last_mut() {
             turn.push_str(&line);
