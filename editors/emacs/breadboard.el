@@ -243,7 +243,7 @@ That is a SNAPSHOT, or CHANGES of the one before."
   (display-buffer (get-buffer-create "*breadboard*")))
 
 (defun breadboard--in-front ()
-  "What the list says of the session in front."
+  "Return what the list has of the session in front."
   (or (seq-find (lambda (each) (equal (plist-get each :sessionId) breadboard-session))
                 (plist-get (breadboard--call :bb/listSessions) :sessions))
       (user-error "No session is in front; begin one with M-x breadboard-ask")))

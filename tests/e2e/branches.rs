@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::breadboard_desk::{self, Desk};
 use crate::harness::{Options, Server};
 use crate::model::{Model, Reply, calls, says};
 
@@ -279,6 +280,43 @@ fn a_pinned_session_stands_first_in_every_window_and_over_a_kill() {
     assert_eq!(summary(&mut server, &first).get("pinned"), None);
     let refused = server.refused("bb/session/pin", json!({ "sessionId": "nobody", "pinned": true }));
     assert_eq!(refused["data"]["code"], "unknown_session");
+}
+
+#[test]
+fn an_engine_that_keeps_its_sessions_goes_on_with_a_session_of_another_engine() {
+    // Given a session of the built-in agent, whose window is gone
+    let (_model, server, session) = two_turns(Vec::new());
+    let (workspace, state) = (Arc::clone(&server.workspace), Arc::clone(&server.state));
+    server.shut_down();
+    // When the window has another engine
+    let desk = Desk::scripted(&json!([[breadboard_desk::says("Well.")], [breadboard_desk::says("Again.")]]));
+    let mut server = Server::start_in(workspace, state, desk.chosen(true));
+    server.shake_hands();
+    server.ask("bb/init", json!({}));
+    breadboard_desk::connected(&server);
+    // Then a prompt there is refused, and a session that goes on with it takes one
+    let refused = server.refused("bb/sendMessage", json!({ "sessionId": session, "text": "and then?" }));
+    assert_eq!(refused["data"]["code"], "unsupported");
+    let made = server.ask("bb/session/branch", json!({ "sessionId": session, "engine": "current" }));
+    assert_eq!(made["knows"], "record");
+    let goes_on = id(&made);
+    server.prompt(&goes_on, "and then?");
+    breadboard_desk::ran(&server, &goes_on);
+    let inputs = desk.inputs(&goes_on);
+    let content = inputs[0]["content"].as_str().expect("text");
+    assert!(content.starts_with("and then?\n\n<earlier_conversation>"), "{content}");
+    assert!(content.contains("Agent: Two words."), "{content}");
+    // And the echo of the engine is the prompt, which nobody is told was changed
+    let shown = said(&blocks(&mut server, &goes_on));
+    let of = |kind: &str| {
+        shown.iter().filter(|(one, _)| one == kind).map(|(_, text)| text.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(of("user"), ["what is there?", "how many?", "and then?"]);
+    assert_eq!(of("assistant"), ["Two words.", "As I said.", "Well."]);
+    assert!(of("notice").iter().all(|text| !text.contains("changed the prompt")), "{shown:#?}");
+    server.prompt(&goes_on, "more");
+    breadboard_desk::ran(&server, &goes_on);
+    assert_eq!(desk.inputs(&goes_on)[1]["content"], "more");
 }
 
 /// Runs the command line in one workspace; what it says on both streams.

@@ -22,7 +22,7 @@ test('a changed prompt begins a branch: the old session stays, and a line at the
     s:sees('I read: where is it?')
     s:idle()
     vim.cmd('BreadBoard ask make it 5')
-    s:sees('I read: make it 5')
+    s:sees('I read: make it 5\n\n✓ Done')
     s:idle()
     local original, before = store.active, s:shown()
     -- When the second prompt is changed, under the cursor

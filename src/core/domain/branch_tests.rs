@@ -108,7 +108,7 @@ fn a_record_has_prompts_answers_and_what_was_done_and_says_what_it_leaves_out() 
     // And where not even one does, its end goes
     let end = text_record(&blocks, 20);
     assert_eq!(end.told, 1);
-    assert!(end.text.unwrap().contains("…allowed by the user]"), "the end of the newest turn");
+    assert!(end.text.unwrap().contains("…llowed by the user]"), "the end of the newest turn");
     assert_eq!(text_record(&[], RECORD_BYTES), TextRecord { text: None, told: 0, turns: 0 });
 }
 

@@ -87,4 +87,7 @@ export default async function sessions(stage) {
     await stage.reloadWindow();
     await view.locator(".banner", { hasText: "server is starting" }).waitFor({ state: "detached" });
   }
+  // The page is there again, and takes prompts.
+  await view.locator(".assistant", { hasText: "Marit" }).waitFor();
+  await view.locator(".composer textarea:not([readonly])").waitFor();
 }

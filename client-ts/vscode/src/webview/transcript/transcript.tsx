@@ -52,6 +52,7 @@ export function Transcript({ session }: { session: OpenSession }) {
           }}
         />
       )}
+      <Origin session={session} />
       <div
         class="scroller"
         ref={rows.scroller}
@@ -64,7 +65,6 @@ export function Transcript({ session }: { session: OpenSession }) {
             {t("Show older")}
           </button>
         )}
-        {!hasMore && <Origin session={session} />}
         {shown.length === 0 && session.attached.value && <Welcome />}
         <div class="rows" role="feed" aria-label={t("Messages")} aria-busy={model.running.value} style={{ height: `${rows.height}px` }}>
           {rows.items.map((row) => {
