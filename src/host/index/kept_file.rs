@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use rusqlite::{Connection, TransactionBehavior};
 
+use crate::platform::private;
+
 /// How long another process may hold the file.
 const BUSY: Duration = Duration::from_secs(2);
 
@@ -75,9 +77,5 @@ fn open_good<T>(
 
 /// For this user alone. What goes wrong is said by what is opened in it.
 fn make_directory(directory: &Path) {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    let _ = builder.create(directory);
+    let _ = private::create_folder(directory);
 }
