@@ -123,43 +123,47 @@ pub struct TextRecord {
     pub turns: usize,
 }
 
+/// What a block says in a record; `None` for what is of no use to another engine.
+fn recorded(block: &Block) -> Option<String> {
+    match &block.body {
+        BlockBody::User { text, .. } => Some(format!("User: {text}\n")),
+        BlockBody::Assistant { text, .. } => (!text.trim().is_empty()).then(|| format!("Agent: {text}\n")),
+        BlockBody::Tool { name, title, status, .. } => {
+            let status = match status {
+                ToolBlockStatus::Ok => "done",
+                ToolBlockStatus::Failed => "failed",
+                ToolBlockStatus::Denied => "not allowed by the user",
+                ToolBlockStatus::Running | ToolBlockStatus::Cancelled => "not finished",
+            };
+            Some(format!("[{}: {status}]\n", title.as_deref().unwrap_or(name)))
+        }
+        BlockBody::TurnStart { .. }
+        | BlockBody::TurnEnd { .. }
+        | BlockBody::Reasoning { .. }
+        | BlockBody::Permission { .. }
+        | BlockBody::Plan { .. }
+        | BlockBody::Patch { .. }
+        | BlockBody::Changes { .. }
+        | BlockBody::Command { .. }
+        | BlockBody::Task { .. }
+        | BlockBody::Checkpoint { .. }
+        | BlockBody::Link { .. }
+        | BlockBody::Summary { .. }
+        | BlockBody::Notice { .. }
+        | BlockBody::Unknown { .. } => None,
+    }
+}
+
 /// The record of these blocks: prompts, answers and the titles of what was done, the newest turns that fit.
 pub fn text_record(blocks: &[Block], most: usize) -> TextRecord {
     let mut turns: Vec<String> = Vec::new();
     for block in blocks {
-        let line = match &block.body {
-            BlockBody::User { text, .. } => {
-                turns.push(format!("User: {text}\n"));
-                continue;
-            }
-            BlockBody::Assistant { text, .. } if !text.trim().is_empty() => format!("Agent: {text}\n"),
-            BlockBody::Tool { name, title, status, .. } => {
-                let status = match status {
-                    ToolBlockStatus::Ok => "done",
-                    ToolBlockStatus::Failed => "failed",
-                    ToolBlockStatus::Denied => "not allowed by the user",
-                    ToolBlockStatus::Running | ToolBlockStatus::Cancelled => "not finished",
-                };
-                format!("[{}: {status}]\n", title.as_deref().unwrap_or(name))
-            }
-            BlockBody::Assistant { .. }
-            | BlockBody::TurnStart { .. }
-            | BlockBody::TurnEnd { .. }
-            | BlockBody::Reasoning { .. }
-            | BlockBody::Permission { .. }
-            | BlockBody::Plan { .. }
-            | BlockBody::Patch { .. }
-            | BlockBody::Changes { .. }
-            | BlockBody::Command { .. }
-            | BlockBody::Task { .. }
-            | BlockBody::Checkpoint { .. }
-            | BlockBody::Link { .. }
-            | BlockBody::Summary { .. }
-            | BlockBody::Notice { .. }
-            | BlockBody::Unknown { .. } => continue,
-        };
-        if let Some(turn) = turns.last_mut() {
-            turn.push_str(&line);
+        let Some(line) = recorded(block) else { continue };
+        match (&block.body, turns.last_mut()) {
+            (BlockBody::User { .. }, _) => turns.push(line),
+            (_, Some(turn)) => turn.push_str(&line),
+            // Said before anything was asked.
+            (_, None) => {}
         }
     }
     let mut bytes = 0;
