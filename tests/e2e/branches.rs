@@ -1,5 +1,5 @@
 //! A session that begins with the conversation of another one: before a prompt that is changed, or all of it with another engine; and
-//! sessions that are pinned. Over a restart, a kill, and in another window (decision 0046).
+//! sessions that are pinned. Over a restart, a kill, and in another window (decision 0047).
 
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 //!
 //! Owns what is taken along, how much of it, and how the new session is begun. The other session is read and never changed: its
 //! record, its events and its engine know nothing of it. Whatever an engine cannot take over goes along with the first prompt, as
-//! our record (decision 0046).
+//! our record (decision 0047).
 
 use crate::app::client::ClientId;
 use crate::app::inbox::Reply;
