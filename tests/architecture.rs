@@ -673,7 +673,7 @@ fn the_core_is_taken_in_at_one_place() {
 fn what_the_core_offers_is_used_by_somebody() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut paths = Vec::new();
-    for folder in ["tests", "benches", "examples", "fuzz/entries"] {
+    for folder in ["tests", "benches", "fuzz/entries"] {
         collect(&root.join(folder), &mut paths);
     }
     let (core, server): (Vec<Source>, Vec<Source>) =

@@ -218,9 +218,16 @@ fn what_the_user_lets_be_run_without_asking_is_asked_about_when_it_is_to_be_kept
     let mut server = Server::ready(options);
     let session = server.session();
     server.prompt(&session, "serve it");
-    // Then the first that is asked about is the one to be kept, and the other one runs
-    let ask = server.wait_ask(&session);
-    assert_eq!(ask["permission"]["subject"]["kept"], true, "{ask}");
+    // Then the setting answers the first, which runs, and the user is asked about the other one
+    let answered = server.wait_ask(&session)["permission"]["policy"]["answer"].clone();
+    let ask = server.wait_event(&session, "the one to be kept", |event| {
+        event["class"] == "permission.request" && event["permission"]["subject"]["kept"] == true
+    });
+    assert_eq!(
+        (answered, ask["permission"]["policy"]["answer"] == "always"),
+        (json!("always"), false),
+        "{ask}"
+    );
     model.asked();
     let started = model.asked().tool_result();
     assert!(started.contains("background"), "{started}");

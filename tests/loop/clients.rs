@@ -539,15 +539,21 @@ async fn who_edits_a_prompt_that_waits_or_lets_the_queue_go_on_has_prompted_it()
     desk.caught_up().await;
     let run = desk.wants_run(&session, "make").await;
     assert_eq!(run.await.unwrap().unwrap_err().code, ErrorCode::UntrustedWorkspace);
+    desk.finish(&session, 2, "").await;
+    desk.caught_up().await;
     // And one that it lets go on after a stop
     desk.prompt(&session, "three").await;
+    desk.prompt(&session, "four").await;
     desk.ask("bb/stop", json!({"sessionId": session})).await.unwrap();
-    desk.finish(&session, 2, "").await;
+    desk.finish(&session, 3, "").await;
     desk.caught_up().await;
     untrusted.ask("bb/queue/resume", json!({"sessionId": session})).await.unwrap();
     let run = desk.wants_run(&session, "make").await;
     assert_eq!(run.await.unwrap().unwrap_err().code, ErrorCode::UntrustedWorkspace);
-    assert_eq!(desk.engine_heard(), ["start 1 one", "start 2 something else", "stop", "start 3 three"]);
+    assert_eq!(
+        desk.engine_heard(),
+        ["start 1 one", "start 2 something else", "start 3 three", "stop", "start 4 four"]
+    );
 }
 
 #[tokio::test]

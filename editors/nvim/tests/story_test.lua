@@ -617,6 +617,13 @@ test('the model is chosen from what the provider names', function()
   end
   vim.cmd('BreadBoard model')
   sees('The model is openai/other.')
+  -- Each with what is known of it
+  local shown = vim.iter(asked):filter(function(question)
+    return vim.startswith(question.prompt, 'Model')
+  end):next().shown
+  same(#vim.tbl_filter(function(line)
+    return line:match('^other · %d+k tokens · no images$') ~= nil
+  end, shown), 1)
   same(last_sent('bb/models/set'), { provider = 'openai', name = 'other', url = llm.url })
 end)
 

@@ -10,10 +10,9 @@ use crate::protocol::request::ModelEntry;
 pub(super) fn model_option(state: &AgentState) -> Option<ModelOption> {
     let options = state.config_options.as_ref()?;
     let option = options.iter().find(|option| option.category.as_deref() == Some("model"))?;
-    let entry = |choice: &ConfigChoice| ModelEntry {
-        id: choice.value.clone(),
-        name: if choice.name.is_empty() { choice.value.clone() } else { choice.name.clone() },
-        provider: choice.group.clone(),
+    let entry = |choice: &ConfigChoice| {
+        let name = if choice.name.is_empty() { &choice.value } else { &choice.name };
+        ModelEntry::named(choice.value.clone(), name.clone(), choice.group.clone())
     };
     Some(ModelOption {
         id: option.id.clone(),

@@ -17,10 +17,9 @@ pub(super) async fn list(shared: &EngineParts, chosen: Option<String>) -> Result
         .read(&["v1", "models"], &[("config_path", &shared.config_path)])
         .await
         .map_err(|trouble| shared.told(&trouble))?;
-    let entry = |model: crate::domain::dialect::breadboard::http::Model| ModelEntry {
-        name: model.name.unwrap_or_else(|| model.id.clone()),
-        id: model.id,
-        provider: model.provider,
+    let entry = |model: crate::domain::dialect::breadboard::http::Model| {
+        let name = model.name.unwrap_or_else(|| model.id.clone());
+        ModelEntry::named(model.id, name, model.provider)
     };
     Ok(ModelsResult {
         models: models.into_iter().take(MOST_MODELS).map(entry).collect(),

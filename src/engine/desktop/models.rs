@@ -18,8 +18,7 @@ const MOST_MODELS: usize = 2_000;
 pub(super) async fn list(parts: &DesktopParts, chosen: Option<String>) -> Result<ModelsResult, CodedError> {
     let told = |trouble: HostTrouble| parts.told(&trouble);
     let listed = http::models(&parts.client.get(&["v1", "models"], &[]).await.map_err(told)?);
-    let entry =
-        |model: http::HostModel| ModelEntry { id: model.id, name: model.name, provider: model.provider };
+    let entry = |model: http::HostModel| ModelEntry::named(model.id, model.name, model.provider);
     let current = match chosen {
         Some(chosen) => Some(chosen),
         // None is loaded, or the host does not say.

@@ -8,6 +8,7 @@ mod attachments;
 mod background;
 mod embeddings;
 mod endpoints;
+mod model_list;
 mod port;
 mod tuned;
 
@@ -37,7 +38,7 @@ use crate::host::models::{
 use crate::host::ports::{Answer, Root, SharedToolServers, TurnPort};
 use crate::host::request::{Attached, GoesOn, ModelInUse, NoModel, PastModel, PastTurn, TurnRequest};
 use crate::host::turn;
-use crate::protocol::request::{CredentialScope, ModelEntry, ModelsResult};
+use crate::protocol::request::{CredentialScope, ModelsResult};
 use crate::protocol::settings::{BudgetSetting, EmbeddingsSetting, EngineKind, ModelSetting};
 use asks::EmbeddedAsks;
 use background::BackgroundCommands;
@@ -52,12 +53,6 @@ const TURNS: usize = 32;
 
 /// Lists of models at the same time; one more is refused as overloaded.
 const LISTS: usize = 4;
-
-/// How long a list of models may take.
-const LIST_TIME: Duration = Duration::from_secs(20);
-
-/// Models in one list.
-const LIST_LENGTH: usize = 2_000;
 
 /// Makes ids.
 pub(crate) type FreshId = Arc<dyn Fn() -> String + Send + Sync>;
@@ -473,7 +468,7 @@ impl EmbeddedParts {
             let listed = match model {
                 None => Ok(ModelsResult { models: Vec::new(), current: None }),
                 Some(Err(error)) => Err(error),
-                Some(Ok(model)) => list(&model).await,
+                Some(Ok(model)) => model_list::list(&model).await,
             };
             let told = |error: ModelError| {
                 CodedError::new(ErrorCode::EngineUnreachable, error.message).with_remedy(error.retry)
@@ -481,23 +476,6 @@ impl EmbeddedParts {
             reply.settle(listed.map_err(told));
         });
     }
-}
-
-async fn list(model: &ModelInUse) -> Result<ModelsResult, ModelError> {
-    let names = tokio::time::timeout(LIST_TIME, model.client.list(&model.target, model.token.as_ref()))
-        .await
-        .unwrap_or_else(|_| {
-            Err(ModelError::passing(format!(
-                "The model at {} did not list its models within 20 s; try again.",
-                model.target.origin().as_str()
-            )))
-        })?;
-    let provider = model.target.provider.as_str();
-    let entry = |name: String| ModelEntry { id: name.clone(), name, provider: Some(provider.to_owned()) };
-    Ok(ModelsResult {
-        models: names.into_iter().take(LIST_LENGTH).map(entry).collect(),
-        current: Some(format!("{provider}/{}", model.target.name)),
-    })
 }
 
 /// A turn that is over, with what was attached as it is now. Blocking.

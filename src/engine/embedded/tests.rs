@@ -368,8 +368,8 @@ async fn a_stop_in_a_silent_stream_ends_the_turn() {
 }
 
 #[tokio::test]
-async fn models_are_listed_and_a_failure_is_engine_unreachable() {
-    let listing = json!({ "data": [{ "id": "a" }] }).to_string();
+async fn models_are_listed_with_what_is_known_of_them_and_a_failure_is_engine_unreachable() {
+    let listing = json!({ "data": [{ "id": "gpt-4o" }, { "id": "m" }] }).to_string();
     let server = FakeModel::start(vec![
         Script::Stream("application/json", vec![listing]),
         Script::Status(500, String::new()),
@@ -383,8 +383,10 @@ async fn models_are_listed_and_a_failure_is_engine_unreachable() {
     };
     assert_eq!(list().await, Ok(json!({ "models": [] })));
     bench.set_model(&server.url());
-    let models: Value =
-        json!({ "models": [{ "id": "a", "name": "a", "provider": "openai" }], "current": "openai/m" });
+    let models: Value = json!({ "models": [
+            { "id": "gpt-4o", "name": "gpt-4o", "provider": "openai", "contextWindow": 128_000, "images": true },
+            { "id": "m", "name": "m", "provider": "openai", "contextWindow": 128_000, "images": false },
+        ], "current": "openai/m" });
     assert_eq!(list().await, Ok(models));
     assert_eq!(list().await.unwrap_err().code, ErrorCode::EngineUnreachable);
 }

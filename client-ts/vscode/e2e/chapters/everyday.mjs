@@ -21,6 +21,7 @@ export default async function everyday(stage) {
   await named(stage);
   await broughtIn(stage);
   await answered(stage);
+  await modes(stage);
   await withoutAsking(stage);
   await serversOfTools(stage);
   await marked(stage);
@@ -173,6 +174,33 @@ async function serversOfTools({ page, work, folder, model, view, ask, idle, comm
   assert.match(await readFile(heard, "utf8"), /initialize/);
   await writeFile(path.join(folder, ".mcp.json"), "{}");
   say("a server of tools was allowed once it was shown, and started again from the list");
+}
+
+/** In the mode that plans, the model is offered nothing that writes or runs. */
+async function modes({ view, model, ask, idle, picture, say }) {
+  const mode = view.locator('.composer-bar select[aria-label="Mode"]');
+  const offered = () => model.asked.at(-1).body.tools.map((tool) => tool.function.name);
+  const chosen = async (id) => {
+    await mode.selectOption(id);
+    await eventually(`the mode is ${id}`, async () => ((await mode.inputValue()) === id ? true : undefined));
+  };
+  await chosen("plan");
+  model.reply(says("First I would read it."));
+  await ask("how would you go about it?");
+  await view.locator(".assistant", { hasText: "First I would read it." }).waitFor();
+  await idle();
+  const whilePlanning = offered();
+  assert.ok(whilePlanning.includes("read_file") && !whilePlanning.includes("run_command"), String(whilePlanning));
+  await view.locator('.composer-bar select[aria-label="Model"]').focus();
+  await view.locator('.composer-bar select[aria-label="Model"] option', { hasText: " tokens" }).first().waitFor({ state: "attached" });
+  await picture("mode-plan");
+  await chosen("agent");
+  model.reply(says("Now I may."));
+  await ask("go on");
+  await view.locator(".assistant", { hasText: "Now I may." }).waitFor();
+  await idle();
+  assert.ok(offered().includes("run_command"), String(offered()));
+  say("the mode that plans offers the model nothing that writes or runs, and models say what they can");
 }
 
 /** What is marked in an editor goes into the prompt, by its key. */

@@ -311,6 +311,35 @@ describe("what an agent offers", () => {
     expect([select(page, "Mode").value, select(page, "Model").value]).toEqual(["code", "small"]);
   });
 
+  it("the modes of the built-in agent are offered beside its models", async () => {
+    let modes = {
+      currentModeId: "agent",
+      availableModes: [
+        { id: "plan", name: "Plan", description: "Looks at the code and plans; changes and runs nothing." },
+        { id: "agent", name: "Agent" },
+      ],
+    };
+    const page = await openPage({
+      status: STATUS,
+      engine: { kind: "embedded", capabilities: ["models"] },
+      answers: {
+        "bb.session.info": () => ({ modes }),
+        "bb.command": ({ sessionId, args }) => {
+          modes = { ...modes, currentModeId: args.modeId };
+          return { sessionId, status: "accepted" };
+        },
+      },
+    });
+    const labels = page.all(".composer-bar select").map((one) => one.getAttribute("aria-label"));
+    await choose(page, "Mode", "plan");
+    expect([labels, page.asked("bb.command"), select(page, "Mode").value, select(page, "Mode").title]).toEqual([
+      ["Mode", "Model"],
+      [{ sessionId: "s1", command: "set_mode", args: { modeId: "plan" } }],
+      "plan",
+      "Mode: Plan. Looks at the code and plans; changes and runs nothing.",
+    ]);
+  });
+
   it("models in the older way are shown and not offered, since nothing sets them", async () => {
     const page = await ofAgent({ models: { currentModelId: "m", availableModels: [{ modelId: "m", name: "Em" }] } });
     expect([select(page, "Model").disabled, select(page, "Model").selectedOptions[0]?.textContent]).toEqual([

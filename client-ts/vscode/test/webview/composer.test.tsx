@@ -136,8 +136,9 @@ describe("the prompt", () => {
       answers: {
         "bb.models.list": () => ({
           models: [
-            { id: "a", name: "A", provider: "openai" },
-            { id: "b", name: "B", provider: "openai" },
+            { id: "a", name: "A", provider: "openai", contextWindow: 200_000, images: true, price: { input: 3, output: 15 } },
+            { id: "b", name: "B", provider: "openai", contextWindow: 8_192, images: false },
+            { id: "c", name: "C" },
           ],
           current: "openai/a",
         }),
@@ -148,6 +149,13 @@ describe("the prompt", () => {
     expect([select.selectedOptions[0]?.textContent, page.asked("bb.models.list")]).toEqual(["openai/a", []]);
     select.dispatchEvent(new FocusEvent("focus"));
     await page.frame();
+    // With what each can and costs, as far as that is known
+    expect([...select.options].map(({ textContent }) => textContent)).toEqual([
+      "A · 200K tokens · sees images · 3 in, 15 out",
+      "B · 8K tokens · no images",
+      "C",
+      "Another model or agent…",
+    ]);
     select.value = "b";
     select.dispatchEvent(new Event("change", { bubbles: true }));
     await page.frame();

@@ -36,6 +36,23 @@ local function set(model, callback)
   end)
 end
 
+--- What a model can and costs, as far as it is known.
+---@param model table
+---@return string
+local function words(model)
+  local said = { model.name }
+  if model.contextWindow then
+    said[#said + 1] = ('%dk tokens'):format(math.floor(model.contextWindow / 1000))
+  end
+  if model.images ~= nil then
+    said[#said + 1] = model.images and 'sees images' or 'no images'
+  end
+  if model.price then
+    said[#said + 1] = ('%g in, %g out'):format(model.price.input, model.price.output)
+  end
+  return table.concat(said, ' · ')
+end
+
 --- Chooses by name, or asks which one when no name is given.
 ---@param name? string `provider/name` or a name
 ---@param callback? fun(result: table)
@@ -56,9 +73,7 @@ function M.choose(name, callback)
       end
       vim.ui.select(result.models, {
         prompt = 'Model' .. (result.current and (' (now ' .. result.current .. ')') or ''),
-        format_item = function(model)
-          return model.name
-        end,
+        format_item = words,
       }, function(model)
         if model then
           set({ provider = model.provider, name = model.id }, callback)

@@ -5,6 +5,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::protocol::settings::ModelPrice;
+
 /// Result of `bb/models/list` and `bb/models/set`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelsResult {
@@ -17,6 +19,7 @@ pub struct ModelsResult {
 
 /// One model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ModelEntry {
     /// Id for `bb/models/set`.
     pub id: String,
@@ -25,6 +28,22 @@ pub struct ModelEntry {
     /// Provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
+    /// Tokens that it reads at once, by the settings or by its name. Of models of the embedded engine only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_window: Option<u64>,
+    /// Whether it sees images, by the settings or by its name. Of models of the embedded engine only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub images: Option<bool>,
+    /// What it costs, where the settings say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<ModelPrice>,
+}
+
+impl ModelEntry {
+    /// One of which no more is known than what it is called.
+    pub fn named(id: String, name: String, provider: Option<String>) -> Self {
+        Self { id, name, provider, context_window: None, images: None, price: None }
+    }
 }
 
 /// Result of `bb/models/providers`: what a set-up dialog needs.

@@ -1046,6 +1046,12 @@ export type ModelEntry = {
   name: string;
   /** Provider. */
   provider?: string | null;
+  /** Tokens that it reads at once, by the settings or by its name. Of models of the embedded engine only. */
+  contextWindow?: number | null;
+  /** Whether it sees images, by the settings or by its name. Of models of the embedded engine only. */
+  images?: boolean | null;
+  /** What it costs, where the settings say it. */
+  price?: ModelPrice | null;
 };
 
 /** What a model costs, for a million tokens each, in whatever currency the budget is in. */

@@ -29,6 +29,7 @@ export function AgentOptions({ session }: { session: OpenSession }) {
         <Picker
           label={t("Mode")}
           current={modes.currentModeId ?? ""}
+          {...hintOf((modes.availableModes ?? []).find(({ id }) => id === modes.currentModeId)?.description)}
           choices={(modes.availableModes ?? []).map(({ id, name }) => ({ value: id, name: name ?? "" }))}
           onChoose={(value) => void model.choices.setMode(value)}
         />
@@ -39,6 +40,8 @@ export function AgentOptions({ session }: { session: OpenSession }) {
     </>
   );
 }
+
+const hintOf = (hint: string | null | undefined) => (hint == null ? {} : { hint });
 
 /** An option: a choice, or a switch. One of another kind is not shown, since nobody could set it. */
 function ConfigOption({ option }: { option: Option }) {

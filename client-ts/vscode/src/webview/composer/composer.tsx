@@ -300,7 +300,7 @@ export function Composer() {
       <div class="composer-bar">
         <IconButton icon="attach" label={t("Attach files")} disabled={!can} onClick={() => void prompts.pickAttachments()} />
         <div class="pickers">
-          {session !== undefined && ofAgent && <AgentOptions session={session} />}
+          {session !== undefined && <AgentOptions session={session} />}
           {!ofAgent && !willBe && noPrompts !== "other_engine" && <ModelPicker />}
         </div>
         {running && (

@@ -1,6 +1,7 @@
 /** Which model answers. Asked for when somebody looks, since it may ask a provider. */
 import { useModel } from "../model/context";
 import { t } from "../messages";
+import { modelWords } from "./model_words";
 
 export function ModelPicker() {
   const model = useModel();
@@ -29,9 +30,9 @@ export function ModelPicker() {
       }}
     >
       {chosen === undefined && <option value="">{current === "" ? t("No model") : current}</option>}
-      {known.map(({ id, name, provider }) => (
-        <option key={`${provider}/${id}`} value={id}>
-          {name}
+      {known.map((entry) => (
+        <option key={`${entry.provider}/${entry.id}`} value={entry.id} title={modelWords(entry)}>
+          {modelWords(entry)}
         </option>
       ))}
       <option value=":who">{t("Another model or agent…")}</option>
