@@ -49,7 +49,7 @@ async function named({ prompt, view, picture, say }) {
   say("behind @ there are files, folders, problems, changes and the terminal");
 }
 
-/** A file from the explorer becomes a mention, a picture from the clipboard goes to the model. */
+/** A file from the explorer becomes a mention, one from outside an attachment, and a picture from the clipboard goes to the model. */
 async function broughtIn(stage) {
   const { prompt, view, model, folder, ask, idle, picture, say } = stage;
   const frame = await stage.sidebarFrame();
@@ -61,6 +61,17 @@ async function broughtIn(stage) {
   }, `file://${path.join(folder, "notes.md")}`);
   await eventually("the file is named", async () => ((await prompt.inputValue()).includes("@notes.md") ? true : undefined));
   await prompt.fill("");
+  // What comes from outside of the editor is a file with no address, so it goes along itself
+  await frame.evaluate(() => {
+    const data = new DataTransfer();
+    data.items.add(new File(["from elsewhere\n"], "elsewhere.txt", { type: "text/plain" }));
+    // The drop alone: while a file is dragged over a view the editor covers it, until a real mouse lets go.
+    document.querySelector(".composer").dispatchEvent(new DragEvent("drop", { bubbles: true, cancelable: true, dataTransfer: data }));
+  });
+  const dropped = view.getByRole("list", { name: "Attachments" }).getByText("elsewhere.txt");
+  await dropped.waitFor();
+  await view.getByRole("button", { name: "Remove elsewhere.txt" }).click();
+  await dropped.waitFor({ state: "detached" });
   await frame.evaluate((base64) => {
     const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
     const data = new DataTransfer();
