@@ -39,16 +39,17 @@ export async function chooseApprovals(ask: Ask): Promise<void> {
     { title: l10n.t("Approvals"), placeHolder: l10n.t("What is done without asking, in folders that you trust") },
   );
   if (picked === undefined) return;
+  // Before it is kept, which can take a moment: who asks for everything is asked about the very next thing.
+  await tellApprovals(ask, picked.mode);
   await configuration.update("approvals", { ...own, mode: picked.mode }, vscode.ConfigurationTarget.Global);
-  await tellApprovals(ask);
 }
 
-/** Tells the server what the user's settings state by now. */
-export async function tellApprovals(ask: Ask): Promise<void> {
+/** Tells the server what the user's settings state by now, or what they are about to state. */
+export async function tellApprovals(ask: Ask, chosen?: ApprovalMode): Promise<void> {
   const configuration = vscode.workspace.getConfiguration("breadboard");
   const runner = configuration.inspect<Record<string, unknown>>("commands")?.globalValue?.["runner"];
   await ask("bb/approvals/set", {
-    mode: modeOf(configuration.inspect<Record<string, unknown>>("approvals")?.globalValue),
+    mode: chosen ?? modeOf(configuration.inspect<Record<string, unknown>>("approvals")?.globalValue),
     runner: runner === "server_runner" ? "server_runner" : "local_terminal",
   });
 }
