@@ -107,6 +107,38 @@ fn at_least_22_of_25_expectations_are_had_each_by_a_chapter_that_is_run() {
     assert!(had >= 22, "{had} of 25");
 }
 
+/// The five lines are cells of `docs/figures.md`, which the measurements write; `BREADBOARD_UPDATE=1` takes them from there anew.
+#[test]
+fn the_readme_shows_five_figures_as_they_were_measured() {
+    let page = read("docs/figures.md");
+    let measured: Vec<Vec<&str>> = page.lines().map(cells).filter(|cells| cells.len() == 8).collect();
+    let readme = read("README.md");
+    let (before, rest) = readme.split_once("<!-- figures -->\n").expect("the place of the figures");
+    let (shown, after) = rest.split_once("\n\n").expect("what is behind them");
+    let mut lines = shown.lines();
+    let mut wanted: Vec<String> = lines.by_ref().take(2).map(str::to_owned).collect();
+    for line in lines {
+        let name = cells(line)[0];
+        let row = measured.iter().find(|cells| cells[0] == name);
+        let row = row.unwrap_or_else(|| panic!("docs/figures.md has no `{name}`"));
+        wanted.push(format!("| {} |", row[..6].join(" | ")));
+    }
+    assert_eq!(wanted.len(), 2 + 5, "{shown}");
+    if std::env::var_os("BREADBOARD_UPDATE").is_some() {
+        let text = format!("{before}<!-- figures -->\n{}\n\n{after}", wanted.join("\n"));
+        fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md"), text).unwrap();
+        return;
+    }
+    assert_eq!(shown.lines().collect::<Vec<_>>(), wanted);
+    let commit = page.lines().find(|line| line.starts_with("| ") && line.contains(" cores ")).map(cells);
+    assert!(commit.is_some_and(|cells| cells.len() == 4 && cells[0].len() >= 12), "{page}");
+}
+
+/// The cells of a row of a table.
+fn cells(line: &str) -> Vec<&str> {
+    line.trim().trim_matches('|').split(" | ").map(str::trim).collect()
+}
+
 #[test]
 fn the_page_of_settings_says_what_the_schema_says() {
     let schema: Value = serde_json::from_str(&read("schemas/initializationOptions.json")).unwrap();

@@ -15,9 +15,10 @@ pub struct Program {
 }
 
 impl Program {
-    /// Our own binary, of the profile that this program was built with.
+    /// Our own binary: the one that `BB_SERVER` names, or that of the profile that this program was built with.
     pub fn ours() -> Self {
-        Self { program: built().join("breadboard-ls").into(), arguments: Vec::new() }
+        let program = std::env::var_os("BB_SERVER").unwrap_or_else(|| built().join("breadboard-ls").into());
+        Self { program, arguments: Vec::new() }
     }
 }
 
@@ -27,17 +28,28 @@ pub fn built() -> PathBuf {
     own.parent().expect("it is in a folder").to_owned()
 }
 
-/// Builds our own binary, so that none is measured that is older than its sources.
+/// Builds our own binary, so that none is measured that is older than its sources. One that `BB_SERVER` names is taken as it is.
 ///
 /// # Errors
 /// One sentence.
 pub fn build() -> Result<(), String> {
+    if std::env::var_os("BB_SERVER").is_some() {
+        return Ok(());
+    }
     let folder = built();
     let profile = match folder.file_name().and_then(|name| name.to_str()) {
         Some("debug") | None => "dev",
         Some(name) => name,
     };
-    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    // What `cargo run` tells this program of its own package; a build script that reads it would have everything built again.
+    for (name, _) in std::env::vars_os() {
+        let of_package = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"];
+        if of_package.iter().any(|start| name.to_string_lossy().starts_with(start)) {
+            cargo.env_remove(name);
+        }
+    }
+    let status = cargo
         .args(["build", "--locked", "--profile", profile, "--bin", "breadboard-ls", "--target-dir"])
         .arg(folder.parent().expect("the folder of all profiles"))
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))

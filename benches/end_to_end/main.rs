@@ -7,7 +7,7 @@
 //!     cargo run --profile dist -p end_to_end -- --short --check --slack   # as CI does
 //!     cargo run --profile dist -p end_to_end -- --figures docs/figures.md # and writes the page of figures
 //!
-//! What is measured is the program of the same profile, which is built first where it is not.
+//! What is measured is the program of the same profile, which is built first where it is not, or the one that `BB_SERVER` names.
 //!
 //! `--short` measures less of each group. With `--slack` a figure that is a ratio or a limit of time may be three tenths
 //! of its target; counts and limits in MiB have no slack. With `--check` a group that misses a target is measured once more, which is said, and its second
