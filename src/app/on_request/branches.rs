@@ -100,7 +100,7 @@ impl App {
     ) -> Result<(WhoGoesOn, SessionBranch), CodedError> {
         let SessionBranchParams { session_id, before, engine, agent } = params;
         self.load(session_id)?;
-        // What is read stands at the head.
+        // What is not in the journal yet would not be read.
         self.flush(session_id);
         self.renew_copy(session_id);
         let who = self.who_goes_on(session_id, engine.unwrap_or_default(), agent.as_deref())?;

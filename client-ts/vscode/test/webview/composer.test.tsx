@@ -151,8 +151,8 @@ describe("the prompt", () => {
     await page.frame();
     // With what each can and costs, as far as that is known
     expect([...select.options].map(({ textContent }) => textContent)).toEqual([
-      "A · 200K tokens · sees images · 3 in, 15 out",
-      "B · 8K tokens · no images",
+      "A · 200k tokens · sees images · 3 in, 15 out",
+      "B · 8.2k tokens · no images",
       "C",
       "Another model or agent…",
     ]);

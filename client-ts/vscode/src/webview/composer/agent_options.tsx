@@ -2,6 +2,7 @@
 import type { OpenSession, SessionInfo } from "../model/open_session";
 import { useModel } from "../model/context";
 import { t } from "../messages";
+import { money, rounded, short } from "./amounts";
 
 type Option = NonNullable<SessionInfo["configOptions"]>[number];
 
@@ -134,23 +135,4 @@ export function Usage({ session }: { session: OpenSession }) {
       {`${tokens(short)}${share}${cost == null ? "" : ` · ${price(money)}`}`}
     </p>
   );
-}
-
-/** A count in few characters. */
-function short(count: number): string {
-  if (count < 1_000) return String(count);
-  const [size, sign] = count < 1_000_000 ? [1_000, "k"] : [1_000_000, "M"];
-  const some = count / size;
-  return `${some < 10 ? some.toFixed(1) : Math.round(some)}${sign}`;
-}
-
-/** No more decimals than a person reads: four, or two digits where all four would be zero. */
-function rounded(amount: number): string {
-  const near = Number(amount.toFixed(4));
-  return String(near === 0 ? Number(amount.toPrecision(2)) : near);
-}
-
-/** Small amounts keep two digits that say something. */
-function money(amount: number): string {
-  return amount !== 0 && Math.abs(amount) < 0.01 ? amount.toPrecision(2) : amount.toFixed(2);
 }

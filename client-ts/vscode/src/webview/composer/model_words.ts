@@ -1,6 +1,7 @@
 /** What a model can and costs, as far as it is known, in the words of the picker. */
 import type { ModelsListResult } from "@breadboard-ls/sdk";
-import { LOCALE, t } from "../messages";
+import { t } from "../messages";
+import { rounded, short } from "./amounts";
 
 type Model = ModelsListResult["models"][number];
 
@@ -9,14 +10,6 @@ export function modelWords({ name, contextWindow, images, price }: Model): strin
   const words = [name];
   if (contextWindow != null) words.push(t("{0} tokens", short(contextWindow)));
   if (images != null) words.push(images ? t("sees images") : t("no images"));
-  if (price != null) words.push(t("{0} in, {1} out", amount(price.input), amount(price.output)));
+  if (price != null) words.push(t("{0} in, {1} out", rounded(price.input), rounded(price.output)));
   return words.join(" · ");
-}
-
-function short(tokens: number): string {
-  return new Intl.NumberFormat(LOCALE ?? "en", { notation: "compact", maximumFractionDigits: 0 }).format(tokens);
-}
-
-function amount(value: number): string {
-  return new Intl.NumberFormat(LOCALE ?? "en", { maximumFractionDigits: 2 }).format(value);
 }
