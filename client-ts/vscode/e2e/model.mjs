@@ -87,6 +87,8 @@ export async function startModel() {
     /** The keys with which its models were listed. */
     listed,
     reply: (...more) => replies.push(...more),
+    /** How many replies nobody has asked for yet. */
+    waiting: () => replies.length,
     /** Takes the replies back that nobody will ask for any more. */
     takeBack: () => void replies.splice(0),
     close: () => {

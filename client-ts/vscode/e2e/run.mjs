@@ -7,10 +7,13 @@
 //   SHOTS      where pictures go; default: none are kept
 //   CHAPTERS   names of chapters, with commas; default: all. The first one always runs: it grants trust.
 //   WITHOUT    names of chapters to leave out of all
+//   E2E_LEFT   a file that gets the names of the chapters that were not passed, with commas, when one fails
 //   E2E_NVIM   a Neovim that is new enough for the plugin; default: none, and the chapter of one host for two editors is left out
 //   E2E_AGENTS  real agents that are installed, with blanks; default: none, and the chapter of the agents is left out
 //   SPEED      `strict` (default): the limits of time as they stand. `shared`: with room for what else the machine does.
 //              `said`: what is slower than it should be is said and fails nothing
+import { spawnSync } from "node:child_process";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { saidBy, setStage } from "./stage.mjs";
 
@@ -49,7 +52,7 @@ const ALL = [
   "setup",
   "token",
 ];
-const { WORK, E2E_CACHE, BB_SERVER, SHOTS, CHAPTERS, WITHOUT = "", E2E_AGENTS = "", E2E_NVIM = "", SPEED = "strict" } = process.env;
+const { WORK, E2E_CACHE, BB_SERVER, SHOTS, CHAPTERS, WITHOUT = "", E2E_AGENTS = "", E2E_LEFT, E2E_NVIM = "", SPEED = "strict" } = process.env;
 if (!["strict", "shared", "said"].includes(SPEED)) {
   console.error(`SPEED=${SPEED} is none of strict, shared and said`);
   process.exit(2);
@@ -79,11 +82,29 @@ try {
 } catch (error) {
   if (SHOTS) await stage.page.screenshot({ path: path.join(SHOTS, "failed.png") }).catch(() => undefined);
   console.error(stage.consoleText.slice(-20).map((line) => line.slice(0, 200)).join("\n"));
+  console.error(whatElseIsKnown());
   console.error(`the page says:\n${await saidBy(stage.page)}`);
   // Last, since a reader of a long log looks at its end.
   console.error(`the chapter "${at}" failed:`, error);
   await stage.close();
+  if (E2E_LEFT) await writeFile(E2E_LEFT, wanted.slice(wanted.indexOf(at)).join(","));
   process.exitCode = 1;
 }
 // A server of the editor that was told to end may hold this process by its pipes.
 process.exit();
+
+/** For whoever reads why a story failed: whether the model was asked, what the page heard last, and where the server's threads are. */
+function whatElseIsKnown() {
+  const { asked, waiting } = stage.model;
+  const last = asked.at(-1)?.body.messages?.at(-1);
+  const heard = stage.messages.texts.slice(-12).map((text) => text.slice(0, 240));
+  const threads = spawnSync("ps", ["-eLo", "pid,lwp,stat,etimes,wchan:24,comm"], { encoding: "utf8" }).stdout ?? "";
+  const ofServer = spawnSync("pgrep", ["-x", "breadboard-ls"], { encoding: "utf8" }).stdout?.split("\n") ?? [];
+  return [
+    `the model was asked ${asked.length} times, last ${JSON.stringify(last)?.slice(-240)}; replies that nobody asked for: ${waiting()}`,
+    "the page heard last:",
+    ...heard,
+    "threads of the server:",
+    ...threads.split("\n").filter((line) => ofServer.includes(line.trim().split(/\s+/)[0])).slice(0, 40),
+  ].join("\n");
+}

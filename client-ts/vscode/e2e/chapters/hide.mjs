@@ -40,6 +40,8 @@ export default async function hide({ page, view, card, model, ask, show, picture
   await card.locator('.buttons button[aria-disabled="false"]', { hasText: "Deny" }).click();
   await view.locator(".assistant", { hasText: "Not run." }).waitFor();
   assert.equal(await view.locator(".card.tool").last().locator(".status").textContent(), "denied");
+  // The card that was brought to the front was the last row: the chat goes on following what comes.
+  assert.equal(await view.locator(".to-end").count(), 0);
   await picture("denied");
   say("an ask while the view is hidden: a notification, a number at the view, and the way to its card; denied reads denied");
 }

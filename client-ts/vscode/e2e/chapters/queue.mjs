@@ -1,8 +1,9 @@
-// A prompt while a turn runs waits; it can be edited and taken away. A turn that was stopped or failed says so, and goes on.
+// A prompt while a turn runs waits; it can be edited and taken away. Whoever sends one sees its answer, wherever they read. A turn
+// that was stopped or failed says so, and goes on.
 import { gate, says } from "../model.mjs";
 import { eventually } from "../stage.mjs";
 
-export default async function queue({ view, model, ask, picture, say }) {
+export default async function queue({ page, view, model, ask, idle, picture, say }) {
   const slow = gate();
   model.reply(says("working ", slow, "done"));
   await ask("take your time");
@@ -20,9 +21,17 @@ export default async function queue({ view, model, ask, picture, say }) {
   await view.locator(".assistant", { hasText: "working done" }).waitFor();
   say("a second prompt waits, is edited and taken away");
 
+  model.reply(says(Array.from({ length: 80 }, (_, at) => `Paragraph ${at + 1}.`).join("\n\n")));
+  await ask("much");
+  await view.locator(".assistant", { hasText: "Paragraph 80." }).waitFor();
+  await idle();
+  await view.locator(".scroller").hover();
+  await page.mouse.wheel(0, -20_000);
+  await view.locator(".to-end").waitFor();
   model.reply(says("never ", gate(), "done"));
   await ask("stop me");
   await view.locator(".assistant", { hasText: "never" }).waitFor();
+  await view.locator(".to-end").waitFor({ state: "detached" });
   await view.getByRole("button", { name: "Stop" }).click();
   await view.locator(".notice.stopped", { hasText: "The turn was stopped." }).waitFor();
   await picture("stopped");

@@ -42,6 +42,8 @@ export class Prompts {
   readonly drafts = signal<Readonly<Record<string, Draft>>>({});
   /** Raised to move the focus into the prompt. */
   readonly focus = signal(0);
+  /** Raised when the server took a prompt that the user sent here, which is at the end of the chat. */
+  readonly taken = signal(0);
   /** The prompts of this page's own sending, and how often each was sent again by itself before. */
   private readonly sentHere = new Map<string, number>();
   readonly draft = computed(() => this.drafts.value[this.key()] ?? EMPTY_DRAFT);
@@ -239,6 +241,7 @@ export class Prompts {
       if (isElsewhere(sentenceOf(error)) && tab.session.value !== undefined) tab.session.value.elsewhere.value = true;
       throw error;
     });
+    if (tries === 0) this.taken.value += 1;
     if (disposition === "queued") {
       sentences.say(t("The prompt waits in the queue."));
       await tab.session.value?.readQueue();

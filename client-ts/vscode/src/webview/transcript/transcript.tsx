@@ -27,6 +27,13 @@ export function Transcript({ session }: { session: OpenSession }) {
   const rows = useRows(keys, older);
   const pending = session.pending();
   useBrought(shown, rows);
+  const taken = model.prompts.taken.value;
+  const takenBefore = useRef(taken);
+  useLayoutEffect(() => {
+    if (taken === takenBefore.current) return;
+    takenBefore.current = taken;
+    rows.toEnd();
+  }, [taken, rows]);
   const [foundAt, setFoundAt] = useState<number | undefined>(undefined);
   const finding = model.finding.value > 0;
   const blocks = useMemo(() => (finding ? shown.map(({ block }) => block) : []), [shown, finding]);

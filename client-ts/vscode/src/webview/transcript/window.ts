@@ -121,7 +121,7 @@ export function useRows(keys: readonly string[], onTop: () => void): Rows {
     const element = scroller.current;
     if (element === null) return;
     const onScroll = (): void => {
-      const end = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
+      const end = isAtEnd(element);
       // Only a hand that goes up leaves the end: rows that turn out otherwise than expected move a reader who stays.
       if (end) follows.current = true;
       else if (element.scrollTop < lastTop.current && performance.now() < handUntil.current) follows.current = false;
@@ -164,8 +164,15 @@ export function useRows(keys: readonly string[], onTop: () => void): Rows {
     toRow: (index) => {
       follows.current = false;
       virtualizer.scrollToIndex(index, { align: "center" });
+      const element = scroller.current;
+      // Where it is at the end already nothing scrolls, and nothing says so.
+      if (element !== null && isAtEnd(element)) follows.current = true;
     },
   };
+}
+
+function isAtEnd({ scrollHeight, scrollTop, clientHeight }: Element): boolean {
+  return scrollHeight - scrollTop - clientHeight < NEAR_END;
 }
 
 /** Which rows are drawn, and where. */
