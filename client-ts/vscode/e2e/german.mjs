@@ -50,7 +50,7 @@ try {
   await look("setup");
   await view.getByLabel("Adresse des Modells").fill(model.url);
   await view.getByLabel("Adresse des Modells").press("Enter");
-  await view.getByLabel("Welches Modell").waitFor();
+  await view.locator(".setup-outcome").getByLabel("Welches Modell").waitFor();
   await view.locator(".setup-outcome").getByRole("button", { name: "Verwenden" }).click();
   const prompt = view.getByLabel("Eingabe", { exact: true });
   // A conversation with a request that waits.

@@ -23,7 +23,7 @@ export default async function setup({ page, view, model, editor, messages, reloa
   // And one that answers has its models to choose from, with a key that the editor asks for
   await view.getByLabel("Address of the model").fill(model.url);
   await view.getByLabel("Address of the model").press("Enter");
-  const which = view.getByLabel("Which model");
+  const which = view.locator(".setup-outcome").getByLabel("Which model");
   await which.waitFor();
   await view.getByRole("button", { name: "With another key…" }).click();
   const input = page.locator(".quick-input-widget input[type=password]");

@@ -54,7 +54,7 @@ export function Setup() {
             ))}
             {local !== undefined && (local.models?.length ?? 0) > 0 && (
               <li>
-                <Head name="Ollama" hint="answers here">
+                <Head name="Ollama" hint={t("answers here")}>
                   {null}
                 </Head>
                 <Models wish={{ kind: "model", provider: "ollama" }} models={local.models ?? []} />

@@ -22,6 +22,8 @@ const OVERSCAN = 6;
 const NEAR_END = 48;
 /** So long after a wheel, a key or a finger a movement is still its doing. */
 const HAND_MS = 1_000;
+/** Keys that scroll up. */
+const UPWARDS: ReadonlySet<string> = new Set(["ArrowUp", "PageUp", "Home"]);
 /**
  * How long the height of the whole may lag behind rows that grow, in milliseconds. A growing last row scrolls by itself,
  * so each of its lines need not draw the list anew.
@@ -131,21 +133,37 @@ export function useRows(keys: readonly string[], onTop: () => void): Rows {
       if (element.scrollTop < 200 && element.scrollHeight > element.clientHeight) onTop();
     };
     const moves = (): void => void (handUntil.current = performance.now() + HAND_MS);
+    const turned = ({ deltaY }: WheelEvent): void => {
+      if (deltaY < 0) moves();
+    };
     const holds = (): void => void (handUntil.current = Number.POSITIVE_INFINITY);
-    const listeners: [string, () => void][] = [
+    // What is dragged stands still once it is let go. A button that was pressed changes rows, which move by themselves.
+    const letsGo = (): void => void (handUntil.current = 0);
+    // The end of a drag of the scroll bar is told to nobody.
+    const passes = ({ buttons }: PointerEvent): void => {
+      if (buttons === 0 && handUntil.current === Number.POSITIVE_INFINITY) letsGo();
+    };
+    const pressed = ({ key, shiftKey }: KeyboardEvent): void => {
+      if (UPWARDS.has(key) || (key === " " && shiftKey)) moves();
+    };
+    // Only a focus that is not in sight scrolls to where it is.
+    const focused = ({ target }: FocusEvent): void => {
+      if (target instanceof Element && target !== element && !isInSight(target, element)) moves();
+    };
+    const listeners: [string, (event: never) => void][] = [
       ["scroll", onScroll],
-      ["wheel", moves],
+      ["wheel", turned],
       ["touchmove", moves],
-      ["keydown", moves],
-      // A focus that comes from outside scrolls to where it is.
-      ["focusin", moves],
+      ["keydown", pressed],
+      ["focusin", focused],
       ["pointerdown", holds],
-      ["pointerup", moves],
+      ["pointerup", letsGo],
+      ["pointermove", passes],
       ["pointercancel", moves],
     ];
-    for (const [name, listener] of listeners) element.addEventListener(name, listener, { passive: true });
+    for (const [name, listener] of listeners) element.addEventListener(name, listener as EventListener, { passive: true });
     return () => {
-      for (const [name, listener] of listeners) element.removeEventListener(name, listener);
+      for (const [name, listener] of listeners) element.removeEventListener(name, listener as EventListener);
     };
   }, [onTop]);
 
@@ -173,6 +191,11 @@ export function useRows(keys: readonly string[], onTop: () => void): Rows {
 
 function isAtEnd({ scrollHeight, scrollTop, clientHeight }: Element): boolean {
   return scrollHeight - scrollTop - clientHeight < NEAR_END;
+}
+
+function isInSight(target: Element, within: Element): boolean {
+  const [inner, outer] = [target.getBoundingClientRect(), within.getBoundingClientRect()];
+  return inner.top >= outer.top && inner.bottom <= outer.bottom;
 }
 
 /** Which rows are drawn, and where. */
