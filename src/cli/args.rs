@@ -305,12 +305,18 @@ pub(crate) struct SessionsArgs {
     /// Only sessions whose title, agent, or one of whose prompts or answers has all of these words; the beginning of a word will do.
     #[arg(long, value_name = "WORDS")]
     pub search: Option<String>,
+    /// Print the conversation of this session as Markdown. The beginning of an id will do, here and below.
+    #[arg(long, value_name = "ID", group = "of_one", conflicts_with = "search")]
+    pub show: Option<String>,
     /// Pin this session first, so that it stands before the others and is kept.
-    #[arg(long, value_name = "ID", conflicts_with = "unpin")]
+    #[arg(long, value_name = "ID", group = "of_one")]
     pub pin: Option<String>,
     /// Pin this session no more.
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", group = "of_one")]
     pub unpin: Option<String>,
+    /// Stop this session and delete it with all that was said in it. Files stay as they are.
+    #[arg(long, value_name = "ID", group = "of_one")]
+    pub delete: Option<String>,
     /// Of which workspace, and how.
     #[command(flatten)]
     pub report: ReportArgs,

@@ -41,6 +41,7 @@ mod simulate_help;
 mod standing_args;
 mod state_check;
 mod terminal;
+mod transcript;
 mod user_settings;
 pub(crate) mod variables;
 

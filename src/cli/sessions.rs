@@ -1,11 +1,11 @@
 //! `breadboard-ls sessions`: the sessions of a workspace, the pinned ones and then the newest first, or those in which something was said.
 //!
-//! Owns how they are listed, and pinning one. Never attaches one and changes nothing else.
+//! Owns how they are listed, and showing, pinning and deleting one. Never attaches one. How a conversation is written is in `transcript`.
 
 use std::io::Write;
 use std::time::{Duration, UNIX_EPOCH};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::args::{ReportArgs, SessionsArgs};
 use super::ask::{folder, give_up, refuse};
@@ -13,7 +13,9 @@ use super::client::{Client, ClientError};
 use super::exit::Exit;
 use super::handshake::{ANSWER, END, hello, initialize, start};
 use super::terminal::marked_line;
-use crate::protocol::request::{FoundIn, ListSessionsResult, SessionSummary};
+use super::transcript;
+use crate::domain::view::Block;
+use crate::protocol::request::{FoundIn, ListSessionsResult, SessionSummary, ViewPageResult};
 
 /// Characters of a title.
 const TITLE: usize = 80;
@@ -21,9 +23,29 @@ const TITLE: usize = 80;
 /// Characters of a place that was found.
 const PASSAGE: usize = 220;
 
-/// Lists them.
+/// Blocks of one page of a conversation, as many as the server gives at most.
+const PAGE: usize = 500;
+
+/// What is done with one session; each with its id, or the beginning of it.
+#[derive(Debug, Clone, Copy)]
+enum SessionWish<'a> {
+    Show(&'a str),
+    Pin(&'a str),
+    Unpin(&'a str),
+    Delete(&'a str),
+}
+
+impl<'a> SessionWish<'a> {
+    fn of(args: &'a SessionsArgs) -> Option<Self> {
+        let SessionsArgs { show, pin, unpin, delete, .. } = args;
+        let of = |id: &'a Option<String>, wish: fn(&'a str) -> Self| id.as_deref().map(wish);
+        of(show, Self::Show).or(of(pin, Self::Pin)).or(of(unpin, Self::Unpin)).or(of(delete, Self::Delete))
+    }
+}
+
+/// Lists them, or does what is asked for with one.
 pub(super) fn sessions(args: &SessionsArgs) -> Exit {
-    let SessionsArgs { search, pin, unpin, report } = args;
+    let SessionsArgs { search, report, .. } = args;
     let ReportArgs { workspace, json, server } = report;
     let workspace = match folder(workspace) {
         Ok(workspace) => workspace,
@@ -33,37 +55,96 @@ pub(super) fn sessions(args: &SessionsArgs) -> Exit {
         Ok(client) => client,
         Err(error) => return refuse(&error.to_string(), Exit::Server),
     };
-    let pinned = pin.as_ref().map(|id| (id, true)).or(unpin.as_ref().map(|id| (id, false)));
-    let listed = initialize(&mut client, &workspace, server.trust)
-        .and_then(|_| hello(&mut client))
-        .and_then(|_| match pinned {
-            Some((id, pinned)) => {
-                let params = json!({ "sessionId": id, "pinned": pinned });
-                client.request("bb/session/pin", params, ANSWER).map(drop)
+    let text =
+        initialize(&mut client, &workspace, server.trust).and_then(|_| hello(&mut client)).and_then(|_| {
+            match SessionWish::of(args) {
+                Some(wish) => done(&mut client, wish, *json),
+                None => listed(&mut client, search.as_deref(), *json),
             }
-            None => Ok(()),
-        })
-        .and_then(|()| list(&mut client, search.as_deref()));
-    let listed = match listed {
-        Ok(listed) => listed,
+        });
+    let text = match text {
+        Ok(text) => text,
         Err(error) => return give_up(client, &error),
     };
     client.finish(END);
-    let text = match (json, search) {
-        (true, Some(_)) => format!("{}\n", json!(listed)),
-        (true, None) => format!("{}\n", json!(listed.sessions)),
-        (false, _) => lines(&listed),
-    };
     // A reader that has gone away has what it wanted.
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
     Exit::Done
 }
 
+/// The list, for a person or a program.
+fn listed(client: &mut Client, search: Option<&str>, json: bool) -> Result<String, ClientError> {
+    let listed = list(client, search)?;
+    Ok(match (json, search) {
+        (true, Some(_)) => format!("{}\n", json!(listed)),
+        (true, None) => format!("{}\n", json!(listed.sessions)),
+        (false, _) => lines(&listed),
+    })
+}
+
+/// What is there once it is done: the conversation, or the list.
+fn done(client: &mut Client, wish: SessionWish<'_>, json: bool) -> Result<String, ClientError> {
+    let all = list(client, None)?.sessions;
+    match wish {
+        SessionWish::Show(id) => {
+            let id = whole_id(&all, id);
+            let blocks = conversation(client, &id)?;
+            if json {
+                return Ok(format!("{}\n", json!(blocks)));
+            }
+            let title = all.iter().find(|one| one.session_id == id).and_then(|one| one.title.as_deref());
+            return Ok(transcript::markdown(title.unwrap_or("(no title)"), &blocks));
+        }
+        SessionWish::Pin(id) => pin(client, &whole_id(&all, id), true)?,
+        SessionWish::Unpin(id) => pin(client, &whole_id(&all, id), false)?,
+        SessionWish::Delete(id) => {
+            let id = whole_id(&all, id);
+            client.request("bb/deleteSession", json!({ "sessionId": id }), ANSWER)?;
+        }
+    }
+    listed(client, None, json)
+}
+
+fn pin(client: &mut Client, id: &str, pinned: bool) -> Result<(), ClientError> {
+    client.request("bb/session/pin", json!({ "sessionId": id, "pinned": pinned }), ANSWER).map(drop)
+}
+
+/// The id that begins so, where one alone does; the server says of any other that there is no such session.
+fn whole_id(all: &[SessionSummary], id: &str) -> String {
+    let mut meant = all.iter().filter(|one| !id.is_empty() && one.session_id.starts_with(id));
+    match (meant.next(), meant.next()) {
+        (Some(one), None) => one.session_id.clone(),
+        _ => id.to_owned(),
+    }
+}
+
+/// All of what was said, oldest first.
+fn conversation(client: &mut Client, id: &str) -> Result<Vec<Block>, ClientError> {
+    let mut pages: Vec<Vec<Block>> = Vec::new();
+    let mut before = Value::Null;
+    loop {
+        let params = json!({ "sessionId": id, "lane": "chat", "before": before, "limit": PAGE });
+        let page: ViewPageResult = read(client.request("bb/view/page", params, ANSWER)?)?;
+        let oldest = page.blocks.first().map(|block| block.id.clone());
+        pages.push(page.blocks);
+        match oldest.filter(|_| page.has_more) {
+            Some(oldest) => before = oldest.into(),
+            None => break,
+        }
+    }
+    Ok(pages.into_iter().rev().flatten().collect())
+}
+
 fn list(client: &mut Client, search: Option<&str>) -> Result<ListSessionsResult, ClientError> {
     let params = search.map_or(json!({}), |words| json!({ "query": words }));
-    let listed = client.request("bb/listSessions", params, ANSWER)?;
-    serde_json::from_value(listed).map_err(|error| {
-        ClientError::Nonsense(format!("The server's list of sessions does not fit this version ({error})."))
+    read(client.request("bb/listSessions", params, ANSWER)?)
+}
+
+fn read<T: serde::de::DeserializeOwned>(answer: Value) -> Result<T, ClientError> {
+    serde_json::from_value(answer).map_err(|error| {
+        ClientError::Nonsense(format!(
+            "What the server says of sessions does not fit this version ({error})."
+        ))
     })
 }
 

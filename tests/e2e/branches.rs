@@ -320,7 +320,7 @@ fn an_engine_that_keeps_its_sessions_goes_on_with_a_session_of_another_engine() 
 }
 
 /// Runs the command line in one workspace; what it says on both streams.
-fn run(place: &std::path::Path, arguments: &[&str]) -> (String, String, Option<i32>) {
+pub(crate) fn run(place: &std::path::Path, arguments: &[&str]) -> (String, String, Option<i32>) {
     let mut command = std::process::Command::new(PROGRAM);
     command
         .args(arguments)

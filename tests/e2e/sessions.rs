@@ -348,3 +348,45 @@ fn r000_42_to_45_the_state_is_whole_true_and_said_once() {
     // Two turns with one ask: hundreds of events would not be hundreds of states.
     assert!(states.len() <= 12, "{} states: {states:#?}", states.len());
 }
+
+#[test]
+fn in_a_terminal_a_session_is_read_and_deleted_by_the_beginning_of_its_id() {
+    // Given two sessions
+    let place = tempfile::tempdir().expect("a directory");
+    let place = place.path();
+    std::fs::create_dir(place.join("w")).expect("a workspace");
+    std::fs::write(place.join("w/main.rs"), "fn main() {}\nfn other() {}\n").expect("a file");
+    for question in ["where is main?", "where is other?"] {
+        let (_, err, code) = crate::branches::run(place, &["ask", question]);
+        assert_eq!(code, Some(0), "{err}");
+    }
+    let run = |options: &[&str]| crate::branches::run(place, &[&["sessions"], options].concat());
+    let listed = || -> Vec<(String, String)> {
+        let (out, err, _) = run(&["--json"]);
+        let all: Vec<Value> = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"));
+        let text = |one: &Value, name: &str| one[name].as_str().unwrap_or_default().to_owned();
+        all.iter().map(|one| (text(one, "sessionId"), text(one, "title"))).collect()
+    };
+    let all = listed();
+    let id = &all.iter().find(|(_, title)| title == "where is main?").expect("listed").0;
+    // When one is shown
+    let (out, err, code) = run(&["--show", &id[..8]]);
+    // Then all of the conversation is there, and nothing of the other one
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.starts_with("# where is main?\n\n## You\n\nwhere is main?\n\n## Agent\n\n"), "{out}");
+    assert!(out.contains("`main.rs:1`") && !out.contains("where is other?"), "{out}");
+    let (out, _, _) = run(&["--show", id, "--json"]);
+    let blocks: Vec<Value> = serde_json::from_str(&out).expect("blocks");
+    assert_eq!(blocks[0]["text"], "where is main?");
+    // When it is deleted, the other one is left, and this one is not there any more
+    let (out, err, code) = run(&["--delete", &id[..8]]);
+    assert_eq!((code, out.lines().count()), (Some(0), 1), "{err}");
+    assert_eq!(listed().into_iter().map(|(_, title)| title).collect::<Vec<_>>(), ["where is other?"]);
+    let (_, err, code) = run(&["--show", id]);
+    assert_eq!(code, Some(1), "{err}");
+    assert!(err.starts_with("breadboard-ls: "), "{err}");
+    // And what could mean each of them means none
+    let (_, err, code) = run(&["--delete", ""]);
+    assert_ne!(code, Some(0), "{err}");
+    assert_eq!(listed().len(), 1);
+}
