@@ -20,8 +20,8 @@ const ESTIMATE = 72;
 const OVERSCAN = 6;
 /** So close to the end counts as at the end. */
 const NEAR_END = 48;
-/** So long after a wheel, a key or a finger a movement is still its doing. */
-const HAND_MS = 1_000;
+/** So long after a wheel, a key or a finger a movement is still its doing, in milliseconds; a busy machine is late with it. */
+const HAND_MS = 3_000;
 /** Keys that scroll up. */
 const UPWARDS: ReadonlySet<string> = new Set(["ArrowUp", "PageUp", "Home"]);
 /**
@@ -146,9 +146,13 @@ export function useRows(keys: readonly string[], onTop: () => void): Rows {
     const pressed = ({ key, shiftKey }: KeyboardEvent): void => {
       if (UPWARDS.has(key) || (key === " " && shiftKey)) moves();
     };
-    // Only a focus that is not in sight scrolls to where it is.
+    // A focus that is not in sight scrolls to where it is, however long the browser takes for that. Where it did not, the end stays.
     const focused = ({ target }: FocusEvent): void => {
-      if (target instanceof Element && target !== element && !isInSight(target, element)) moves();
+      if (!follows.current || !(target instanceof Element) || target === element || isInSight(target, element)) return;
+      follows.current = false;
+      requestAnimationFrame(() => {
+        if (isAtEnd(element)) follows.current = true;
+      });
     };
     const listeners: [string, (event: never) => void][] = [
       ["scroll", onScroll],
