@@ -138,6 +138,15 @@ function windowOf(page) {
         // Not its name: a number may lie over that.
         await item.click();
     },
+    /** Begins a session by its button. It is in front once there is a tab more: an empty one may be there already. */
+    newSession: async () => {
+      const tabs = view.locator(".tab");
+      const before = await tabs.count();
+      await view.getByRole("button", { name: "New session", exact: true }).first().click();
+      await tabs.nth(before).waitFor();
+      await view.locator(".tab.active", { hasText: "New session" }).waitFor();
+      await view.locator(".welcome").waitFor();
+    },
     /** Waits until the turn is over. */
     idle: () => view.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" }),
   };

@@ -13,10 +13,9 @@ const CALLS = [
   ["read_file", { path: "src/nowhere.rs" }],
 ];
 
-export default async function cards({ page, view, card, model, ask, command, picture, say }) {
+export default async function cards({ page, view, card, model, ask, command, newSession, picture, say }) {
   await command("View: Close All Editors");
-  await view.getByRole("button", { name: "New session", exact: true }).click();
-  await view.locator(".welcome").waitFor();
+  await newSession();
   model.reply(...CALLS.map(([name, input]) => calls(name, input)), says("That was all of them."));
   await ask("use every tool that reads");
   await view.getByText("That was all of them.").waitFor();

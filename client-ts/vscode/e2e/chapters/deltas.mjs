@@ -11,8 +11,7 @@ const SECONDS = 10;
 
 export default async function deltas(stage) {
   const { page, view, model, ask, idle, messages, picture, say } = stage;
-  await view.getByRole("button", { name: "New session", exact: true }).click();
-  await view.locator(".welcome").waitFor();
+  await stage.newSession();
   const frame = await stage.sidebarFrame();
   await messages.deafen(page.frames());
   // As long as the other, with nothing to draw.

@@ -23,8 +23,7 @@ export default async function gap(stage) {
     await stage.reloadWindow();
     await view.locator(".banner", { hasText: "server is starting" }).waitFor({ state: "detached" });
     say("another engine is chosen in the settings, and the window is there again");
-    await view.getByRole("button", { name: "New session", exact: true }).first().click();
-    await view.locator(".welcome").waitFor();
+    await stage.newSession();
     await ask("lose something");
     await view.locator(".assistant", { hasText: AFTER }).waitFor();
     const banner = view.locator(".banner", { hasText: "This conversation may have holes." });

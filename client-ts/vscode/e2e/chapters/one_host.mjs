@@ -43,8 +43,7 @@ export default async function oneHost(stage) {
     await pairWith(stage, host);
     await stage.reloadWindow();
     await started();
-    await view.getByRole("button", { name: "New session", exact: true }).first().click();
-    await view.locator(".welcome").waitFor();
+    await stage.newSession();
 
     // A turn of VS Code is under way, and Neovim looks on.
     const first = gate();

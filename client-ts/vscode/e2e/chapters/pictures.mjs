@@ -48,8 +48,7 @@ export default async function pictures(stage) {
   await command("Notifications: Clear All Notifications");
   if (await page.locator(".part.panel").isVisible()) await command("View: Toggle Panel Visibility");
   await widen(page, 460);
-  await view.getByRole("button", { name: "New session", exact: true }).first().click();
-  await view.locator(".welcome").waitFor();
+  await stage.newSession();
   const themes = async (scene, of = page) => {
     for (const [name, kind] of [
       ["Dark 2026", "dark"],

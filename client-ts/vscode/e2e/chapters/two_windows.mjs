@@ -13,8 +13,7 @@ export default async function twoWindows({ page, view, model, folder, editor, wi
     await other.show("BreadBoard");
     await other.prompt.waitFor();
     await started(other.view);
-    await other.view.getByRole("button", { name: "New session", exact: true }).click();
-    await other.view.locator(".welcome").waitFor();
+    await other.newSession();
     model.reply(says(SAID));
     await other.ask("remember the second window");
     await other.view.getByText(SAID).waitFor();
