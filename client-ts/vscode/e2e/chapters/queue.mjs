@@ -35,13 +35,6 @@ export default async function queue({ page, view, model, ask, idle, picture, say
   await view.getByRole("button", { name: "Stop" }).click();
   await view.locator(".notice.stopped", { hasText: "The turn was stopped." }).waitFor();
   await picture("stopped");
-  // A row that shrinks moves the list by itself. That is not the reader's hand, whatever was clicked a moment before.
-  const list = view.locator(".scroller");
-  await view.locator(".user summary").last().click();
-  await list.evaluate((element) => void (element.scrollTop -= 400));
-  await eventually("the chat follows", () =>
-    list.evaluate((element) => (element.scrollHeight - element.scrollTop - element.clientHeight < 48 ? true : undefined)),
-  );
   model.takeBack();
   await ask("fail");
   const retry = view.locator(".notice.error").getByRole("button", { name: "Retry" });

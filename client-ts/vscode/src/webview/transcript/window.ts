@@ -48,6 +48,9 @@ export function useRows(keys: readonly string[], onTop: () => void): Rows {
   const [atEnd, setAtEnd] = useState(true);
   const follows = useRef(true);
   const lastTop = useRef(0);
+  const lastHeight = useRef(0);
+  /** The virtualiser scrolled, because rows above turned out otherwise than expected. */
+  const moved = useRef(false);
   const handUntil = useRef(0);
   const first = useRef(keys[0]);
   const drawn = useRef("");
@@ -69,7 +72,10 @@ export function useRows(keys: readonly string[], onTop: () => void): Rows {
     getItemKey: (index: number) => keys[index] ?? index,
     overscan: OVERSCAN,
     initialRect: { width: 300, height: SOME_HEIGHT },
-    scrollToFn: elementScroll,
+    scrollToFn: (...to: Parameters<typeof elementScroll<HTMLDivElement>>) => {
+      moved.current = true;
+      elementScroll(...to);
+    },
     observeElementOffset,
     observeElementRect: (
       instance: Virtualizer<HTMLDivElement, Element>,
@@ -123,12 +129,17 @@ export function useRows(keys: readonly string[], onTop: () => void): Rows {
     const element = scroller.current;
     if (element === null) return;
     const onScroll = (): void => {
+      const { scrollTop, scrollHeight } = element;
       const end = isAtEnd(element);
-      // Only a hand that goes up leaves the end: rows that turn out otherwise than expected move a reader who stays.
+      // Rows that turn out otherwise than expected move a reader who stays; whoever goes up leaves the end.
+      const rowsMoved = moved.current || scrollHeight !== lastHeight.current;
+      const goesUp = scrollTop < lastTop.current && (!rowsMoved || performance.now() < handUntil.current);
       if (end) follows.current = true;
-      else if (element.scrollTop < lastTop.current && performance.now() < handUntil.current) follows.current = false;
+      else if (goesUp) follows.current = false;
       if (!end) stayAtEnd();
+      moved.current = false;
       lastTop.current = element.scrollTop;
+      lastHeight.current = scrollHeight;
       setAtEnd(follows.current);
       if (element.scrollTop < 200 && element.scrollHeight > element.clientHeight) onTop();
     };
