@@ -19,7 +19,7 @@ fn server_of(host: &Host) -> Server {
 }
 
 /// The same, with a state that there was, and another way to the host.
-fn server_at(host: &Host, url: &str, state: Arc<TempDir>) -> Server {
+pub fn server_at(host: &Host, url: &str, state: Arc<TempDir>) -> Server {
     let options = chosen(url, true).env("BREADBOARD_API_TOKEN", &host.token);
     let mut server = Server::start_in(Arc::clone(&host.workspace), state, options);
     server.shake_hands();
@@ -28,7 +28,7 @@ fn server_at(host: &Host, url: &str, state: Arc<TempDir>) -> Server {
 }
 
 /// Waits until a session stands again behind a break; its verdict.
-fn back(server: &Server, session: &str) -> Value {
+pub fn back(server: &Server, session: &str) -> Value {
     let up = server.wait_notification("bb/connection", |params| {
         params["sessionId"] == session
             && params["status"] == "connected"
@@ -38,16 +38,16 @@ fn back(server: &Server, session: &str) -> Value {
 }
 
 /// Everything of this kind in the chat, as text.
-fn texts(server: &mut Server, session: &str, kind: &str) -> Vec<String> {
+pub fn texts(server: &mut Server, session: &str, kind: &str) -> Vec<String> {
     let blocks = chat(server, session);
     of_kind(&blocks, kind).iter().filter_map(|block| block["text"].as_str().map(str::to_owned)).collect()
 }
 
-fn wait_words(server: &Server, session: &str) {
+pub fn wait_words(server: &Server, session: &str) {
     server.wait_event(session, "its words", |event| event["class"] == "transcript.assistant_stream");
 }
 
-fn gaps(server: &Server, session: &str) -> usize {
+pub fn gaps(server: &Server, session: &str) -> usize {
     server.events(session).iter().filter(|event| event["type"] == "local.gap").count()
 }
 

@@ -44,6 +44,7 @@ mod desktop_breaks;
 mod desktop_desk;
 mod desktop_files;
 mod desktop_host;
+mod desktop_missed;
 mod desktop_seed;
 mod desktop_turns;
 mod diffs;
