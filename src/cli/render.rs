@@ -149,7 +149,11 @@ impl Renderer {
             Fact::Patch(patch) => self.patch(&mut pieces, *patch),
             Fact::Search { message, .. } => progress(&mut pieces, message),
             Fact::Answered(Answered::Settled { status, by: Some(by), .. }) if *by != "user" => {
-                let line = format!("· {} by {}", status.as_str(), visible_line(by, LINE));
+                let line = match *by {
+                    // The engine says that it is settled; who did it, another client for instance, is its to say.
+                    "engine" => format!("· {} elsewhere", status.as_str()),
+                    by => format!("· {} by {}", status.as_str(), visible_line(by, LINE)),
+                };
                 self.note(&mut pieces, self.seen.err.paint(Tone::Dim, &line));
             }
             _ => {}

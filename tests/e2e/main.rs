@@ -47,6 +47,8 @@ mod desktop_host;
 mod desktop_missed;
 mod desktop_seed;
 mod desktop_turns;
+#[cfg(unix)]
+mod desktop_two_people;
 mod diffs;
 mod disk;
 mod doctor;
