@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::app::client::{ClientId, Hears};
 use crate::app::inbox::Reply;
-use crate::app::ports::{Connectivity, EngineCall, NewSession, SessionReply, TurnJob};
+use crate::app::ports::{Connectivity, EngineCall, NewSession, SessionReply, SessionWork, TurnJob};
 use crate::app::prompter::Prompter;
 use crate::app::record::{Record, SessionEnd, Settler};
 use crate::app::sessions::Session;
@@ -342,13 +342,20 @@ impl App {
         sessions
             .into_iter()
             .map(|session| {
-                let asks = session.live.as_ref().map_or(0, |live| live.asks.len() as u64);
+                let listed = session.listed.filter(|_| session.live.is_none());
+                let (runs, asks) = match (&session.live, listed) {
+                    (Some(live), _) => (session.record.turn.open().is_some(), live.asks.len() as u64),
+                    (None, Some(SessionWork::Waiting(asks))) => (true, asks),
+                    (None, Some(SessionWork::Running)) => (true, 0),
+                    (None, Some(SessionWork::Idle)) => (false, 0),
+                    (None, None) => (session.record.turn.open().is_some(), 0),
+                };
                 let held = session.record.held.as_ref();
                 let over = held.and_then(|held| held.over.as_ref()).map(SessionEnd::status);
-                let status = match (over, session.record.turn.open(), asks) {
+                let status = match (over, runs, asks) {
                     (Some(over), ..) => over,
-                    (None, None, 0) => "idle",
-                    (None, Some(_), 0) => "running",
+                    (None, false, 0) => "idle",
+                    (None, true, 0) => "running",
                     (None, _, _) => "waiting",
                 };
                 SessionSummary {
