@@ -119,7 +119,7 @@ fn a_question_does_not_wait_for_an_embedding_model_that_answers_nothing() {
     let (_, end) = asked(&mut server);
     // Then words answer it at once: far below the ten seconds that a look at such an endpoint could take
     let took = begun.elapsed();
-    assert!(took < Duration::from_secs(7), "{took:?}");
+    assert!(took < Duration::from_secs(9), "{took:?}");
     let words = end["payload"]["message"].as_str().expect("words");
     assert!(words.contains("src/visitor.rs:1") && words.contains("has read 0 of 1 files"), "{words}");
     // And that it has read nothing is not said again
