@@ -16,7 +16,7 @@ pub(super) struct Session {
     pub(super) live: Option<Box<Live>>,
     /// What tells the record in the journal that was read or written last from another one; `None` while it has none.
     pub(super) saved: Option<u64>,
-    /// What its engine listed of it last; of one in memory more is known.
+    /// What its engine listed of it last; of one that is open here more is known.
     pub(super) listed: Option<SessionWork>,
 }
 

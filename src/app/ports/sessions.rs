@@ -100,8 +100,8 @@ pub enum SessionWork {
     Idle,
     /// A turn runs.
     Running,
-    /// So many questions wait for an answer.
-    Waiting(u64),
+    /// A question waits for an answer.
+    Waiting,
 }
 
 /// A session as an engine tells of it.

@@ -129,7 +129,7 @@ fn work(session: &HostSession) -> Option<SessionWork> {
     match session.status.as_deref() {
         Some("idle") => Some(SessionWork::Idle),
         Some("running") => Some(SessionWork::Running),
-        Some("waiting") => Some(SessionWork::Waiting(session.pending_approvals.unwrap_or(1))),
+        Some("waiting") => Some(SessionWork::Waiting),
         _ => None,
     }
 }

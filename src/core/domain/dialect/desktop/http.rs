@@ -30,8 +30,6 @@ pub struct HostSession {
     pub updated_at: Option<String>,
     /// Its model.
     pub model: Option<String>,
-    /// Requests for approval that wait in it.
-    pub pending_approvals: Option<u64>,
 }
 
 /// A model that a host lists.
@@ -113,7 +111,6 @@ fn session_of(map: &Map<String, Value>) -> Option<HostSession> {
         created_at: text(map, &["created_at"]),
         updated_at: text(map, &["updated_at", "created_at"]),
         model: text(map, &["model_name"]),
-        pending_approvals: map.get("pending_approvals").and_then(Value::as_u64),
     })
 }
 
