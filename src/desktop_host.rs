@@ -150,6 +150,7 @@ fn announce(url: &str, token_file: &Path, options: &DesktopOptions, trusted: boo
 
 /// Shows a pairing code, and another whenever somebody presses Enter.
 fn show_codes(pairing: Arc<PairingDesk>) {
+    pairing.when_used(|| say("A client typed the pairing code and has the token now."));
     let show = move || {
         say(&match pairing.open() {
             Ok(code) => format!(

@@ -10,6 +10,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::length::Length;
 use super::table::Table;
 
+/// What is measured by commands of its own, and where its figures are.
+const OTHERS: &str = "What a socket of the desktop host costs is printed by `cargo bench --bench desktop_host` (50 sockets at 200 events/s each, and one \
+                      more that does not read), and what a search of 10,000 files, its index and one change of it cost by `cargo bench --bench \
+                      retrieval`. Their figures: [0035](decisions/0035-desktop-proof.md), [0033](decisions/0033-index.md).\n";
+
 /// Writes the page.
 ///
 /// # Errors
@@ -19,7 +24,7 @@ pub fn write(file: &Path, table: &Table, length: Length) -> Result<(), String> {
         "# Figures\n\nWritten by `cargo run --profile dist -p end_to_end -- {short}--figures docs/figures.md`, and by nobody's hand. What counts are the \
          ratios: to a language server in Node that does the same work with the libraries of its field (`benches/node_peer`), and to the \
          floor, which is what this machine gives at best for it. The absolute figures are this machine's.\n\n\
-         | commit | day | machine | system |\n|--|--|--|--|\n| {} | {} | {} | {} |\n\n{table}",
+         | commit | day | machine | system |\n|--|--|--|--|\n| {} | {} | {} | {} |\n\n{table}\n{OTHERS}",
         commit(),
         day(),
         machine(),

@@ -164,7 +164,7 @@ impl App {
             let created = made.created_at.unwrap_or(now);
             let mut record = Record::new(made.session_id, created, model.or(made.model), engine);
             record.updated_at = made.updated_at.unwrap_or(created);
-            record.title = made.title;
+            record.title.clone_from(&made.title);
             record.held = Some(RemoteSession { origin, ..RemoteSession::default() });
             Session::new(record)
         });
@@ -174,6 +174,13 @@ impl App {
                 held.over = None;
             }
             held.workspace = held.workspace.take().or(workspace).or(made.workspace);
+            session.listed = made.work;
+            if session.live.is_none() {
+                // Another client named it, or prompted in it, since it was listed first.
+                session.record.title = session.record.title.take().or(made.title);
+                session.record.updated_at =
+                    session.record.updated_at.max(made.updated_at.unwrap_or_default());
+            }
             if let Some((agent, id)) = made.at_agent {
                 held.agent = Some(agent);
                 held.at_agent = Some(id);

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, btree_map};
 
 use super::live::Live;
+use super::ports::SessionWork;
 use super::record::Record;
 
 /// One session: its record always, the rest while it is in use.
@@ -15,17 +16,19 @@ pub(super) struct Session {
     pub(super) live: Option<Box<Live>>,
     /// What tells the record in the journal that was read or written last from another one; `None` while it has none.
     pub(super) saved: Option<u64>,
+    /// What its engine listed of it last; of one that is open here more is known.
+    pub(super) listed: Option<SessionWork>,
 }
 
 impl Session {
     /// One that the journal does not have.
     pub(super) fn new(record: Record) -> Self {
-        Self { record, live: None, saved: None }
+        Self { record, live: None, saved: None, listed: None }
     }
 
     /// One that the journal has.
     pub(super) fn stored(record: Record, saved: Option<u64>) -> Self {
-        Self { record, live: None, saved }
+        Self { record, live: None, saved, listed: None }
     }
 }
 

@@ -6,6 +6,7 @@
 mod again;
 mod answers;
 mod changes;
+mod earlier;
 mod found_servers;
 mod hunk_editor;
 mod hunk_review;
@@ -221,7 +222,8 @@ fn open(
     let waiting = Vec::new();
     let without_model = hello.engine.kind == EngineKind::Embedded && hello.engine.model.is_none();
     let advice = without_model.then_some(CHOOSE_MODEL);
-    Ok(Some(OpenedSession { session_id: session_id.to_owned(), seq: 0, trusted, dialect, waiting, advice }))
+    let (session_id, earlier) = (session_id.to_owned(), Vec::new());
+    Ok(Some(OpenedSession { session_id, seq: 0, earlier, trusted, dialect, waiting, advice }))
 }
 
 /// The mode that was asked for, before the prompt goes out.
@@ -288,8 +290,9 @@ fn resume(
         ClientError::Nonsense(format!("The server's list of requests does not fit this version ({error})."))
     })?;
     let waiting = listed.pending.into_iter().map(|pending| pending.permission).collect();
-    let dialect = kind.dialect();
-    Ok(OpenedSession { session_id: found.session_id, seq, trusted, dialect, waiting, advice: None })
+    let (dialect, session_id) = (kind.dialect(), found.session_id);
+    let earlier = earlier::events(client, &session_id, seq)?;
+    Ok(OpenedSession { session_id, seq, earlier, trusted, dialect, waiting, advice: None })
 }
 
 /// Who goes on with a session in a new one: where that is wanted, and where the session is of another engine than the one in use, or of

@@ -34,7 +34,7 @@ const BREADBOARD: &[(&[&str], &str)] = &[
 const DESKTOP: &[(&[&str], &str)] = &[
     (
         &["wants a token", "does not take our token"],
-        "set BREADBOARD_API_TOKEN to the token that the host shows",
+        "set BREADBOARD_API_TOKEN to its token; `breadboard-ls pair <url>` gets that of `breadboard-ls engine` for the code in its terminal",
     ),
     (
         &["would be readable on the way"],

@@ -7,15 +7,34 @@ use std::borrow::Cow;
 use super::engine_advice::NO_ADDRESS;
 use crate::domain::configuration;
 
+/// How the server names a desktop host in what it says of one.
+const HOST: &str = "The desktop host at ";
+
 /// The sentence, with the option for what it advises where the command line has one.
 pub(super) fn own_words(sentence: &str) -> Cow<'_, str> {
     if configuration::may_help(sentence) {
         Cow::Owned(format!("{sentence} Name it with --config."))
     } else if sentence.contains(NO_ADDRESS) {
         Cow::Owned(format!("{sentence} Or give it with --engine-url."))
+    } else if let Some(host) = host_that_wants_a_token(sentence) {
+        Cow::Owned(format!("{sentence} {}", pair_with(host)))
     } else {
         Cow::Borrowed(sentence)
     }
+}
+
+/// The address of a desktop host that wants a token, or another one.
+fn host_that_wants_a_token(sentence: &str) -> Option<&str> {
+    let (_, behind) = sentence.split_once(HOST)?;
+    let (host, said) = behind.split_once(' ')?;
+    (said.starts_with("wants a token") || said.starts_with("does not take our token")).then_some(host)
+}
+
+/// How a person at a shell comes by the token of a host like ours.
+pub(super) fn pair_with(host: &str) -> String {
+    format!(
+        "`export BREADBOARD_API_TOKEN=$(breadboard-ls pair {host})` gets it for the code in the terminal of `breadboard-ls engine`."
+    )
 }
 
 #[cfg(test)]
@@ -39,5 +58,15 @@ mod tests {
         let no_address = Setup::read(&setting, None, None).err().expect("there is no address").message;
         assert_eq!(own_words(&no_address), format!("{no_address} Or give it with --engine-url."));
         assert_eq!(own_words("The turn failed."), "The turn failed.");
+    }
+
+    #[test]
+    fn how_to_pair_stands_behind_a_sentence_of_a_host_that_wants_a_token() {
+        let why = "The desktop host at http://127.0.0.1:3199 wants a token; set BREADBOARD_API_TOKEN, or give it in the editor.";
+        let how = "`export BREADBOARD_API_TOKEN=$(breadboard-ls pair http://127.0.0.1:3199)` gets it for the code in the terminal \
+                   of `breadboard-ls engine`.";
+        assert_eq!(own_words(why), format!("{why} {how}"));
+        let busy = "The desktop host at http://127.0.0.1:3199 is busy; try again in a moment.";
+        assert_eq!(own_words(busy), busy);
     }
 }

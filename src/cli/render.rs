@@ -19,6 +19,7 @@ use self::markdown::Markdown;
 pub(super) use self::places::Places;
 use super::own_words::own_words;
 use super::terminal::{TerminalLook, Tone, diff, marked, marked_line, visible, visible_line};
+use crate::domain::approval::PermissionStatus;
 use crate::domain::context::item::ContextChip;
 use crate::domain::fact::{Answered, Fact, NoticeLevel, Patch};
 use crate::domain::view::{Block, BlockBody, Change, ChangeOp, Lane};
@@ -149,7 +150,12 @@ impl Renderer {
             Fact::Patch(patch) => self.patch(&mut pieces, *patch),
             Fact::Search { message, .. } => progress(&mut pieces, message),
             Fact::Answered(Answered::Settled { status, by: Some(by), .. }) if *by != "user" => {
-                let line = format!("· {} by {}", status.as_str(), visible_line(by, LINE));
+                let is_answered = matches!(status, PermissionStatus::Allowed | PermissionStatus::Denied);
+                let line = match *by {
+                    // The engine says that it was answered; by whom, another client for instance, is its to say.
+                    "engine" if is_answered => format!("· {} elsewhere", status.as_str()),
+                    by => format!("· {} by {}", status.as_str(), visible_line(by, LINE)),
+                };
                 self.note(&mut pieces, self.seen.err.paint(Tone::Dim, &line));
             }
             _ => {}

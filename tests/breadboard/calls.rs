@@ -142,6 +142,7 @@ async fn r000_22_sessions_are_listed_with_what_the_engine_knows() {
         created_at: made.created_at,
         updated_at: only.updated_at,
         model: None,
+        work: None,
         at_agent: None,
         workspace: Some(workspace.path().to_owned()),
     };

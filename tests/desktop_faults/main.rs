@@ -3,7 +3,7 @@
 //!
 //! After each run the host's own log is held against the journal: nothing is invented, doubled or reordered, nothing is missing that
 //! was not said to be, each prompt was sent once at most, and each turn has one end. `BREADBOARD_DESKTOP_FAULT_RUNS` is how many runs
-//! (200; a seed is a dialect, a conversation, its faults and what the user does), `BREADBOARD_DESKTOP_FAULT_FROM` the first seed (1).
+//! (1,000; a seed is a dialect, a conversation, its faults and what the user does), `BREADBOARD_DESKTOP_FAULT_FROM` the first seed (1).
 
 #[path = "../e2e/harness/mod.rs"]
 mod harness;
@@ -19,10 +19,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use plan::Plan;
 
 /// Runs without a word.
-const RUNS: u64 = 200;
+const RUNS: u64 = 1_000;
 
-/// Runs at the same time; each is a process that mostly waits.
-const AT_ONCE: usize = 4;
+/// Runs at the same time; each is a process that mostly waits: together they take little more than one core of this time.
+const AT_ONCE: usize = 12;
 
 /// Runs from which on every kind of fault must have been met.
 const ENOUGH: u64 = 150;

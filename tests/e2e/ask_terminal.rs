@@ -514,7 +514,7 @@ fn a_question_that_is_answered_elsewhere_is_dropped_with_a_sentence_on_a_row_of_
     assert_eq!(desk.post(&format!("/v1/sessions/{id}/command"), &answer).0, 202);
     assert_eq!(session.end(), Some(0), "{}", session.shown);
     let rows = rows_at_question(&session.shown);
-    let begin = [ASKED, "· allowed by engine", "this was settled meanwhile; no answer is needed."];
+    let begin = [ASKED, "· allowed elsewhere", "this was settled meanwhile; no answer is needed."];
     assert_eq!(rows[..3], begin, "{rows:#?}");
     assert_eq!(rows.iter().filter(|row| *row == ASKED).count(), 1, "{rows:#?}");
     assert!(rows.iter().any(|row| row == "made"), "{rows:#?}");

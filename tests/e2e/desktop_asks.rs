@@ -127,6 +127,38 @@ fn r002_64_a_proposed_change_that_nothing_asks_for_is_itself_the_question_in_bot
 }
 
 #[test]
+fn a_change_that_a_host_waits_for_no_answer_to_can_be_decided_as_long_as_the_user_likes() {
+    // Given hosts that end their turn behind a proposed change, as the public source does
+    let seed = json!({ "type": "patch.proposed", "patch_id": "p1", "file_path": "a.txt", "diff": DIFF, "rationale": "Louder.",
+        "acceptance_criteria": [], "requires_approval": true, "hunks": [] });
+    let source = json!({ "type": "patch.proposed", "id": "p1", "file_path": "a.txt", "diff": DIFF, "base_hash": null,
+        "rationale": "Louder." });
+    for (dialect, patch) in [(HostDialect::Seed, seed), (HostDialect::Source, source)] {
+        for (decision, written) in [("allow_once", "one\nTWO\n"), ("deny", "one\ntwo\n")] {
+            let desk =
+                HostDesk::scripted(dialect, &json!([{ "steps": [{ "send": patch }, { "say": "Done." }] }]));
+            let (mut server, session, ask) = asked_to_write(&desk);
+            until("the end of the turn there", || (!desk.host.runs(&session)).then_some(()));
+            server.decide(&session, &ask, decision);
+            // Then the turn ends once the file is as decided, and the host hears of it
+            let end = server.wait_end(&session);
+            assert_eq!(end["payload"]["message"], "Done.", "{dialect:?}: {end}");
+            assert_eq!(server.read("a.txt"), written, "{dialect:?}");
+            assert_eq!(desk.heard("client.approval_response")["approved"], decision == "allow_once");
+            let settled = of_settled(&server, &session);
+            assert_eq!(settled, [if decision == "deny" { "denied" } else { "allowed" }], "{dialect:?}");
+        }
+    }
+}
+
+/// How the questions of a session were settled.
+fn of_settled(server: &Server, session: &str) -> Vec<String> {
+    let events = server.events(session);
+    let settled = events.iter().filter(|event| event["type"] == "local.permission_settled");
+    settled.filter_map(|event| event["payload"]["status"].as_str().map(str::to_owned)).collect()
+}
+
+#[test]
 fn r002_48_a_change_that_does_not_fit_is_told_to_the_host_and_to_the_user() {
     let patch = json!({ "type": "patch.proposed", "id": "p1", "file_path": "a.txt",
         "diff": "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-nothing like it\n+x\n", "rationale": "" });

@@ -10,7 +10,7 @@ use crate::desktop_desk::{chosen, last_text, notices};
 use crate::desktop_host::relay::Relay;
 use crate::desktop_host::{Host, prompt};
 use crate::harness::Server;
-use crate::model::{Gate, Model, calls, says, says_and_waits};
+use crate::model::{Gate, Model, Reply, Step, calls, says, says_and_waits};
 
 /// A server of the folder that this host serves, with its token and a state of its own.
 fn server_of(host: &Host) -> Server {
@@ -19,7 +19,7 @@ fn server_of(host: &Host) -> Server {
 }
 
 /// The same, with a state that there was, and another way to the host.
-fn server_at(host: &Host, url: &str, state: Arc<TempDir>) -> Server {
+pub fn server_at(host: &Host, url: &str, state: Arc<TempDir>) -> Server {
     let options = chosen(url, true).env("BREADBOARD_API_TOKEN", &host.token);
     let mut server = Server::start_in(Arc::clone(&host.workspace), state, options);
     server.shake_hands();
@@ -28,7 +28,7 @@ fn server_at(host: &Host, url: &str, state: Arc<TempDir>) -> Server {
 }
 
 /// Waits until a session stands again behind a break; its verdict.
-fn back(server: &Server, session: &str) -> Value {
+pub fn back(server: &Server, session: &str) -> Value {
     let up = server.wait_notification("bb/connection", |params| {
         params["sessionId"] == session
             && params["status"] == "connected"
@@ -38,16 +38,16 @@ fn back(server: &Server, session: &str) -> Value {
 }
 
 /// Everything of this kind in the chat, as text.
-fn texts(server: &mut Server, session: &str, kind: &str) -> Vec<String> {
+pub fn texts(server: &mut Server, session: &str, kind: &str) -> Vec<String> {
     let blocks = chat(server, session);
     of_kind(&blocks, kind).iter().filter_map(|block| block["text"].as_str().map(str::to_owned)).collect()
 }
 
-fn wait_words(server: &Server, session: &str) {
+pub fn wait_words(server: &Server, session: &str) {
     server.wait_event(session, "its words", |event| event["class"] == "transcript.assistant_stream");
 }
 
-fn gaps(server: &Server, session: &str) -> usize {
+pub fn gaps(server: &Server, session: &str) -> usize {
     server.events(session).iter().filter(|event| event["type"] == "local.gap").count()
 }
 
@@ -399,4 +399,44 @@ fn i14_7_a_session_that_another_client_makes_appears_by_itself_and_goes_when_it_
     second.wait_notification("bb/state", |state| has(state, "idle"));
     first.ask("bb/deleteSession", json!({ "sessionId": session }));
     second.wait_notification("bb/state", |state| has(state, "gone"));
+}
+
+#[test]
+fn i14_7_what_goes_on_in_a_session_of_another_client_is_told_in_the_list_with_its_title() {
+    // Given a second server that lists, and a session of the first in which a turn waits
+    let gate = Gate::default();
+    let wish = json!({ "file_path": "new.txt", "diff": "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+hello\n", "rationale": "It greets." });
+    let asks =
+        vec![Step::Text("I look. ".to_owned()), Step::Wait(gate.clone()), Step::Call("propose_patch", wish)];
+    let model = Model::start(vec![Reply::Stream(asks), says("Done.")]);
+    let host = Host::of(&model);
+    let mut first = server_of(&host);
+    let mut second = server_of(&host);
+    let session = first.session();
+    let listed = |server: &mut Server| {
+        let listed = server.ask("bb/listSessions", json!({}));
+        let one = listed["sessions"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .find(|one| one["sessionId"] == session.as_str());
+        one.map(|one| (one["title"].clone(), one["status"].clone()))
+    };
+    assert_eq!(listed(&mut second), Some((json!(null), json!("idle"))));
+    first.prompt(&session, "write it");
+    wait_words(&first, &session);
+    // Then the second, which does not follow it, is told
+    assert_eq!(listed(&mut second), Some((json!("write it"), json!("running"))));
+    gate.open();
+    let ask = first.wait_ask(&session);
+    assert_eq!(listed(&mut second), Some((json!("write it"), json!("waiting"))));
+    // And without asking, when it is over
+    first.decide(&session, &ask, "allow_once");
+    first.wait_end(&session);
+    second.wait_notification("bb/state", |state| {
+        let mut sessions = state["sessions"].as_array().into_iter().flatten();
+        sessions.any(|one| {
+            one["sessionId"] == session.as_str() && one["status"] == "idle" && one["title"] == "write it"
+        })
+    });
 }

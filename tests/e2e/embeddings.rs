@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
 use axum::extract::State;
@@ -102,6 +103,29 @@ fn r002_60_a_place_that_shares_no_word_with_the_question_is_found_and_each_piece
     let doors = texts.iter().filter(|text| text.starts_with("src/entrance.rs: open_door\n")).count();
     assert_eq!(doors, 1, "{texts:?}");
     assert!(texts.iter().all(|text| !text.contains("hidden")), "{texts:?}");
+}
+
+#[test]
+fn a_question_does_not_wait_for_an_embedding_model_that_answers_nothing() {
+    // Given an endpoint that takes connections and says nothing
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/v1", silent.local_addr().expect("an address"));
+    let options = json!({ "engine": { "kind": "embedded" }, "embeddings": { "name": "tiny", "url": url },
+        "workspaceTrusted": true });
+    let mut server = Server::ready(Options { options, ..Options::default() });
+    server.write("src/visitor.rs", "pub struct Visitor {\n    name: String,\n}\n");
+    // When the first question is asked
+    let begun = Instant::now();
+    let (_, end) = asked(&mut server);
+    // Then words answer it at once: far below the ten seconds that a look at such an endpoint could take
+    let took = begun.elapsed();
+    assert!(took < Duration::from_secs(9), "{took:?}");
+    let words = end["payload"]["message"].as_str().expect("words");
+    assert!(words.contains("src/visitor.rs:1") && words.contains("has read 0 of 1 files"), "{words}");
+    // And that it has read nothing is not said again
+    let (_, end) = asked(&mut server);
+    assert!(!end["payload"]["message"].as_str().expect("words").contains("embedding model"), "{end}");
+    drop(silent);
 }
 
 #[test]

@@ -44,8 +44,11 @@ mod desktop_breaks;
 mod desktop_desk;
 mod desktop_files;
 mod desktop_host;
+mod desktop_missed;
 mod desktop_seed;
 mod desktop_turns;
+#[cfg(unix)]
+mod desktop_two_people;
 mod diffs;
 mod disk;
 mod doctor;

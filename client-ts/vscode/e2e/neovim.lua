@@ -71,3 +71,13 @@ function Story.ask(text)
   vim.cmd('BreadBoard ask ' .. text)
   return true
 end
+
+--- Makes a session of its own, which is in front then; `false` while it is not there.
+function Story.make_session()
+  local before = store.active
+  vim.cmd('BreadBoard new')
+  vim.wait(10000, function()
+    return store.active ~= nil and store.active ~= before
+  end, 5)
+  return store.active ~= before
+end

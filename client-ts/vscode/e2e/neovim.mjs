@@ -56,6 +56,9 @@ export async function startNeovim({ program, server, place, folder, host, tokenF
     sees,
     shown: () => call("shown"),
     ask: (text) => call("ask", text),
+    makeSession: async () => {
+      if ((await call("make_session")) !== "true") throw new Error("Neovim has no new session");
+    },
     choose: (title) => eventually(`Neovim lists "${title}"`, async () => ((await call("choose", title)) === "true" ? true : undefined)),
     waits: () => eventually("Neovim is asked", async () => ((await call("waiting")) === "1" ? true : undefined)),
     answer: (key) => call("answer", key),

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::app::client::{ClientId, Hears};
 use crate::app::inbox::Reply;
-use crate::app::ports::{Connectivity, EngineCall, NewSession, SessionReply, TurnJob};
+use crate::app::live::LinkState;
+use crate::app::ports::{Connectivity, EngineCall, NewSession, SessionReply, SessionWork, TurnJob};
 use crate::app::prompter::Prompter;
 use crate::app::record::{Record, SessionEnd, Settler};
 use crate::app::sessions::Session;
@@ -342,15 +343,24 @@ impl App {
         sessions
             .into_iter()
             .map(|session| {
-                let asks = session.live.as_ref().map_or(0, |live| live.asks.len() as u64);
+                let live = session.live.as_ref();
+                // What waits at the engine can be answered once the session is open here.
+                let asks = live.map_or(0, |live| live.asks.len() as u64);
+                let is_open_here = live.is_some_and(|live| live.link != LinkState::Detached);
+                let work = session.listed.filter(|_| !is_open_here).unwrap_or(
+                    match (session.record.turn.open(), asks) {
+                        (None, 0) => SessionWork::Idle,
+                        (Some(_), 0) => SessionWork::Running,
+                        (_, _) => SessionWork::Waiting,
+                    },
+                );
                 let held = session.record.held.as_ref();
                 let over = held.and_then(|held| held.over.as_ref()).map(SessionEnd::status);
-                let status = match (over, session.record.turn.open(), asks) {
-                    (Some(over), ..) => over,
-                    (None, None, 0) => "idle",
-                    (None, Some(_), 0) => "running",
-                    (None, _, _) => "waiting",
-                };
+                let status = over.unwrap_or(match work {
+                    SessionWork::Idle => "idle",
+                    SessionWork::Running => "running",
+                    SessionWork::Waiting => "waiting",
+                });
                 SessionSummary {
                     session_id: session.record.session_id.clone(),
                     title: session

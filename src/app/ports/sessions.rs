@@ -93,6 +93,17 @@ impl SessionReply {
     }
 }
 
+/// What goes on in a session, whoever asked for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionWork {
+    /// Nothing.
+    Idle,
+    /// A turn runs.
+    Running,
+    /// A question waits for an answer.
+    Waiting,
+}
+
 /// A session as an engine tells of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EngineSession {
@@ -100,6 +111,8 @@ pub struct EngineSession {
     pub session_id: String,
     /// The engine's word: `starting`, `running`, `completed`, `failed`, `stopped`.
     pub status: String,
+    /// What goes on in it there, where the engine tells that in its list.
+    pub work: Option<SessionWork>,
     /// One line, where there is one.
     pub title: Option<String>,
     /// Milliseconds since the Unix epoch.

@@ -34,6 +34,7 @@ fn turn(heard: &std::path::Path) -> AskTurn {
     let opened = OpenedSession {
         session_id: "s".to_owned(),
         seq: 0,
+        earlier: Vec::new(),
         trusted: true,
         dialect: Dialect::Acp,
         waiting: Vec::new(),

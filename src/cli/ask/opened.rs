@@ -9,12 +9,15 @@ use super::hunk_review::HunkReview;
 use super::keyboard::Keyboard;
 use crate::domain::approval::Permission;
 use crate::domain::dialect::Dialect;
+use crate::domain::event::SessionEvent;
 
 /// A session in which to ask.
 pub(super) struct OpenedSession {
     pub(super) session_id: String,
     /// The last event that it had; what was before is not shown again.
     pub(super) seq: u64,
+    /// The last of these.
+    pub(super) earlier: Vec<SessionEvent>,
     pub(super) trusted: bool,
     /// What its engine speaks.
     pub(super) dialect: Dialect,

@@ -99,6 +99,10 @@ impl AskTurn {
             one_screen: terminal.stdout && terminal.stderr,
         };
         let limit = args.timeout.map(Duration::from_secs);
+        let mut view = ViewState::default().speaking(opened.dialect);
+        for event in &opened.earlier {
+            view.apply(event);
+        }
         Self {
             client,
             console,
@@ -109,7 +113,7 @@ impl AskTurn {
             workspace,
             session_id: opened.session_id,
             dialect: opened.dialect,
-            view: ViewState::default().speaking(opened.dialect),
+            view,
             trusted: opened.trusted,
             trust_refused: false,
             seq: opened.seq,

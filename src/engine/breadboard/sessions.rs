@@ -99,6 +99,7 @@ async fn made(shared: &EngineParts, wish: &NewSession) -> Result<EngineSession, 
         updated_at: created_at,
         model,
         workspace,
+        work: None,
         at_agent: None,
     })
 }
@@ -157,6 +158,7 @@ fn session(summary: EngineSessionSummary) -> EngineSession {
         workspace: text("workspace").map(std::path::PathBuf::from),
         session_id: summary.session_id,
         status: summary.status,
+        work: None,
         at_agent: None,
     }
 }

@@ -50,6 +50,8 @@ pub(super) enum LinkOrder {
         /// The message.
         text: String,
     },
+    /// What was done here of a change that the host named so is over.
+    Made(String),
     /// Files of this folder changed.
     FilesChanged {
         /// The folder.

@@ -11,7 +11,7 @@ use super::DesktopParts;
 use super::link::wake::{LISTS, pause};
 use super::sessions;
 use super::trouble::HostTrouble;
-use crate::app::ports::{Connectivity, EngineReport};
+use crate::app::ports::{Connectivity, EngineReport, EngineSession};
 use crate::domain::dialect::desktop::http;
 
 /// What every host has that can be worked with.
@@ -54,7 +54,7 @@ async fn look(parts: &Arc<DesktopParts>) {
     }
 }
 
-/// Looks for sessions that other clients made, named or deleted, until a request meets trouble. The loop hears of a list that is
+/// Looks for sessions that other clients made, named, deleted or work in, until a request meets trouble. The loop hears of a list that is
 /// another than the one before.
 async fn look_for_sessions(parts: &Arc<DesktopParts>) {
     let mut before = None;
@@ -65,11 +65,11 @@ async fn look_for_sessions(parts: &Arc<DesktopParts>) {
         }
         // What is wrong with the host is met by a request, which tells.
         let Ok(listed) = sessions::listed(parts).await else { continue };
-        let mut names: Vec<_> =
-            listed.sessions.iter().map(|one| (one.session_id.clone(), one.title.clone())).collect();
-        names.sort();
-        if before.as_ref() != Some(&names) {
-            before = Some(names);
+        let told = |one: &EngineSession| (one.session_id.clone(), one.title.clone(), one.work);
+        let mut all: Vec<_> = listed.sessions.iter().map(told).collect();
+        all.sort_by(|one, other| one.0.cmp(&other.0));
+        if before.as_ref() != Some(&all) {
+            before = Some(all);
             parts.report(EngineReport::SessionsListed { outcome: Ok(listed), reply: None }).await;
         }
     }

@@ -93,7 +93,7 @@ pub(super) fn answers(id: &str, ask: &HostAsk, decision: &EngineDecision, hello:
     }
 }
 
-/// Does what was allowed, where that is this side's to do.
+/// Does what was allowed, where that is this side's to do; gives whether something is done.
 pub(super) fn follow(
     parts: &Arc<DesktopParts>,
     session_id: &str,
@@ -101,9 +101,9 @@ pub(super) fn follow(
     decision: &EngineDecision,
     hello: &HostHello,
     later: mpsc::WeakSender<LinkOrder>,
-) {
+) -> bool {
     if !decision.allows() || decision.part.is_some() {
-        return;
+        return false;
     }
     let work = HereWork { parts: Arc::clone(parts), session_id: session_id.to_owned(), later };
     match ask {
@@ -113,8 +113,9 @@ pub(super) fn follow(
         HostAsk::Patch { patch_id, subject } if !hello.applies() => {
             parts.runtime.spawn(async move { work.patch(&patch_id, &subject).await });
         }
-        HostAsk::Command(_) | HostAsk::Patch { .. } | HostAsk::Tool => {}
+        HostAsk::Command(_) | HostAsk::Patch { .. } | HostAsk::Tool => return false,
     }
+    true
 }
 
 /// Something that is done here for a session.
@@ -173,7 +174,8 @@ impl HereWork {
             let why = "The change has no diff that can be read.".to_owned();
             self.notice(format!("The change was not made: {why}")).await;
             let text = say::patch_result(patch_id, "", &PatchResult::Failed("invalid", why));
-            return self.say(patch_id, text).await;
+            self.say(patch_id, text).await;
+            return self.order(LinkOrder::Made(patch_id.to_owned())).await;
         };
         proposal.settle(true);
         for file in &proposal.files {
@@ -189,6 +191,7 @@ impl HereWork {
             };
             self.say(patch_id, say::patch_result(patch_id, &file.file_path, &result)).await;
         }
+        self.order(LinkOrder::Made(patch_id.to_owned())).await;
     }
 
     /// The index of the host is to have what was changed here; an editor may tell of it too.
@@ -268,9 +271,13 @@ impl HereWork {
 
     /// The host hears it as soon as a socket stands.
     async fn say(&self, about: &str, text: String) {
+        self.order(LinkOrder::Say { about: about.to_owned(), text }).await;
+    }
+
+    async fn order(&self, order: LinkOrder) {
         if let Some(link) = self.later.upgrade() {
             // Its end means that nobody wants the session any more.
-            let _ = link.send(LinkOrder::Say { about: about.to_owned(), text }).await;
+            let _ = link.send(order).await;
         }
     }
 }

@@ -11,7 +11,7 @@ use reqwest::Method;
 use super::trouble::HostTrouble;
 use super::{DesktopParts, models};
 use crate::app::inbox::Reply;
-use crate::app::ports::{EngineReport, EngineSession, ListedSessions, NewSession, SessionReply};
+use crate::app::ports::{EngineReport, EngineSession, ListedSessions, NewSession, SessionReply, SessionWork};
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::desktop::http::{self, HostSession, HostWorkspace};
 use crate::domain::remedy::Remedy;
@@ -115,11 +115,22 @@ fn engine_session(session: HostSession, workspace: Option<PathBuf>) -> EngineSes
         updated_at: read(&session.updated_at),
         // A session of a host has no end but that it is deleted.
         status: "running".to_owned(),
+        work: work(&session),
         title: session.title,
         model: session.model,
         session_id: session.id,
         workspace,
         at_agent: None,
+    }
+}
+
+/// What goes on in a session, in the words of our own host; another one says only that it is there.
+fn work(session: &HostSession) -> Option<SessionWork> {
+    match session.status.as_deref() {
+        Some("idle") => Some(SessionWork::Idle),
+        Some("running") => Some(SessionWork::Running),
+        Some("waiting") => Some(SessionWork::Waiting),
+        _ => None,
     }
 }
 

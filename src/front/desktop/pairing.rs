@@ -3,7 +3,7 @@
 //! Owns the code that is open, when it is over, and how often it may be guessed. Nobody is told whether a code was wrong, old or used.
 //! The token is kept here, since the gate has its hash alone.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::rate::RateLimit;
@@ -30,6 +30,8 @@ pub(crate) struct PairingDesk {
     token: String,
     open: Mutex<Option<OpenCode>>,
     tries: RateLimit,
+    /// Tells the person at the terminal that a code was used.
+    tell: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 struct OpenCode {
@@ -41,7 +43,13 @@ struct OpenCode {
 impl PairingDesk {
     /// For this token; no code is open.
     pub(crate) fn of(token: &str) -> Self {
-        Self { token: token.to_owned(), open: Mutex::default(), tries: RateLimit::new(TRIES.0, TRIES.1) }
+        let tries = RateLimit::new(TRIES.0, TRIES.1);
+        Self { token: token.to_owned(), open: Mutex::default(), tries, tell: OnceLock::new() }
+    }
+
+    /// Calls this whenever the token was given away for a code. What was set first stays.
+    pub(crate) fn when_used(&self, tell: impl Fn() + Send + Sync + 'static) {
+        let _ = self.tell.set(Box::new(tell));
     }
 
     /// A new code in place of the one that was open, for a person to type.
@@ -89,7 +97,11 @@ impl PairingDesk {
             open.until > now && open.guesses <= GUESSES && open.code.is(&given)
         });
         open.take_if(|open| fits || open.guesses >= GUESSES || open.until <= now);
+        drop(open);
         if fits {
+            if let Some(tell) = self.tell.get() {
+                tell();
+            }
             return Ok(self.token.clone());
         }
         Err(DesktopRefusal::new(
@@ -101,6 +113,9 @@ impl PairingDesk {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     use super::*;
 
     fn desk() -> (PairingDesk, String) {
@@ -113,12 +128,19 @@ mod tests {
     fn a_code_is_traded_once_however_it_is_typed_and_another_takes_its_place() {
         let (desk, code) = desk();
         assert_eq!(code.len(), LENGTH + 1);
+        let told = Arc::<AtomicU32>::default();
+        let count = Arc::clone(&told);
+        desk.when_used(move || {
+            count.fetch_add(1, Ordering::Relaxed);
+        });
         let typed = code.to_lowercase().replace('-', " ");
         assert_eq!(desk.trade(&typed).ok().as_deref(), Some("the-token"));
         assert_eq!(desk.trade(&code).unwrap_err().code, RefusalCode::Unauthorized);
         let (older, newer) = (desk.open().unwrap(), desk.open().unwrap());
         assert!(desk.trade(&older).is_err());
         assert!(desk.trade(&newer).is_ok());
+        // And the person who showed the code hears of each.
+        assert_eq!(told.load(Ordering::Relaxed), 2);
     }
 
     #[test]

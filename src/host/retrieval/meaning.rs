@@ -1,8 +1,9 @@
 //! What of the files is near to a question in meaning, as the user's embedding model says.
 //!
 //! Owns who is asked: nobody, unless the user has named such a model and trusts the workspace. Only versions of files are compared that
-//! the model has read; open buffers, changed files and what it has not come to yet are found by their words. The first question of a
-//! process waits a little for the model to read files; behind each other one that came to its end it reads what it lacks.
+//! the model has read; open buffers, changed files and what it has not come to yet are found by their words. No question waits for the
+//! model longer than a second: the first of a process gives it half of that to read files, and behind each other one that came to its end
+//! it reads what it lacks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use super::kinds::kind_of_file;
 use super::question::SearchQuestion;
 use super::walk::WalkedTree;
 use crate::host::index::vectors::{
-    Embedder, FileVectors, FolderVectors, PackedVector, VectorStanding, VectorStatus, Vectors,
+    Embedder, FileVectors, FolderVectors, PackedVector, QuestionAnswer, VectorStanding, VectorStatus, Vectors,
 };
 use crate::host::ports::WorkspaceView;
 
@@ -27,9 +28,12 @@ const OTHER_KIND: f64 = 0.25;
 /// Bytes of a question that are compared.
 const QUESTION_BYTES: usize = 4_096;
 
-/// How long the first question of a process waits for the model to read files: many a workspace is read by then, and a larger one by the
+/// How long a question may wait for the model in all: longer is noticed.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How much of that the first question of a process gives it to read files: a small workspace is read by then, and a larger one by the
 /// questions that follow.
-const FIRST_READING: Duration = Duration::from_secs(10);
+const FIRST_READING: Duration = Duration::from_millis(500);
 
 /// How often that wait looks.
 const LOOK: Duration = Duration::from_millis(20);
@@ -70,6 +74,7 @@ impl Meaning {
         (question, read): (&str, &SearchQuestion),
         cancel: &AtomicBool,
     ) -> Option<Self> {
+        let begun = Instant::now();
         let vectors = view.indexes.as_ref().filter(|_| view.trusted)?.vectors();
         let mut embedder: Option<Arc<dyn Embedder>> = None;
         let mut folders = Vec::new();
@@ -79,13 +84,14 @@ impl Meaning {
             let first = folder.is_first_question();
             let known = ReadFolder::of(at, Arc::clone(&folder), tree);
             folders.push(match first && known.lacks_files() {
-                true => known.waited_for(at, vectors, tree, cancel),
+                true => known.waited_for(at, vectors, tree, (begun + FIRST_READING, cancel)),
                 false => known,
             });
         }
         let embedder = embedder?;
         let mut meaning = Self { told: told(&folders, &*embedder), ..Self::default() };
-        if let Some(asked) = meaning.asked(&folders, question, &*embedder, cancel) {
+        let patience = (begun + PATIENCE, cancel);
+        if let Some(asked) = meaning.asked(&folders, question, (vectors, &embedder), patience) {
             // Tests and documents speak of everything that the code does.
             let counts = |at: usize| 1.0 - OTHER_KIND * (1.0 - kind_of_file(&tree.files[at].rel, read));
             meaning.find(&folders, &asked, counts);
@@ -104,17 +110,18 @@ impl Meaning {
         &mut self,
         folders: &[ReadFolder],
         question: &str,
-        embedder: &dyn Embedder,
-        cancel: &AtomicBool,
+        (vectors, embedder): (&Vectors, &Arc<dyn Embedder>),
+        (until, cancel): (Instant, &AtomicBool),
     ) -> Option<PackedVector> {
         if folders.iter().all(|folder| folder.known.is_empty()) {
             return None;
         }
         let question = question[..question.floor_char_boundary(QUESTION_BYTES)].to_owned();
-        match embedder.question(question, cancel) {
-            Ok(embeddings) => embeddings.vectors.first().map(|vector| PackedVector::of(vector)),
-            Err(error) => {
-                self.told = Some(format!("Only words were compared: {}", error.message));
+        match vectors.asking().ask(embedder, question, until, cancel) {
+            QuestionAnswer::Vector(asked) => Some(asked),
+            QuestionAnswer::Nothing(why) => {
+                // What it has read so far is no use to this answer.
+                self.told = why;
                 None
             }
         }
@@ -181,10 +188,15 @@ impl ReadFolder {
     }
 
     /// The same after a while in which the model reads: a process that answers one question and ends has no later one.
-    fn waited_for(self, root: usize, vectors: &Vectors, tree: &WalkedTree, cancel: &AtomicBool) -> Self {
-        let end = Instant::now() + FIRST_READING;
+    fn waited_for(
+        self,
+        root: usize,
+        vectors: &Vectors,
+        tree: &WalkedTree,
+        (until, cancel): (Instant, &AtomicBool),
+    ) -> Self {
         vectors.want(self.folder.root(), self.files);
-        while vectors.is_working() && Instant::now() < end {
+        while vectors.is_working() && Instant::now() < until {
             if cancel.load(Ordering::Relaxed) {
                 // Nothing is sent for a question that nobody waits for.
                 vectors.stop();
@@ -196,11 +208,12 @@ impl ReadFolder {
     }
 }
 
-/// What is said of a model that has not read everything.
+/// What is said of a model that has not read everything, where that was not said before.
 fn told(folders: &[ReadFolder], embedder: &dyn Embedder) -> Option<String> {
     let all: usize = folders.iter().map(|folder| folder.files.len()).sum();
     let known: usize = folders.iter().map(|folder| folder.known.len()).sum();
-    if known == all {
+    let news = folders.iter().filter(|folder| folder.folder.is_news(folder.known.len())).count();
+    if known == all || news == 0 {
         return None;
     }
     let statuses: Vec<VectorStatus> = folders.iter().map(|folder| folder.folder.status()).collect();
@@ -242,6 +255,8 @@ mod tests {
     struct FakeEmbedder {
         sent: Mutex<Vec<String>>,
         fails: AtomicBool,
+        /// While somebody holds it, no question is answered.
+        answers: Mutex<()>,
     }
 
     impl FakeEmbedder {
@@ -285,7 +300,9 @@ mod tests {
 
         fn question(&self, text: String, _: &AtomicBool) -> Result<Embeddings, ModelError> {
             self.sent.lock().unwrap().push(format!("question: {text}"));
-            self.answer(&[text])
+            let answer = self.answer(&[text]);
+            drop(self.answers.lock().unwrap());
+            answer
         }
     }
 
@@ -390,7 +407,8 @@ mod tests {
         let found = find_places(&view, QUESTION, 5, &GO_ON, &mut |_, _| {}).unwrap();
         let told = found.told.unwrap();
         assert!(
-            told.starts_with("The embedding model `fake` has read 0 of 3 files (40 tokens so far, 0.0001)."),
+            // How much of it is done by then nobody knows: no version of a file that is new is believed.
+            told.starts_with("The embedding model `fake` has read 0 of 3 files ("),
             "{told}"
         );
         while indexes.is_working() {
@@ -404,6 +422,47 @@ mod tests {
     }
 
     #[test]
+    fn a_question_does_not_wait_for_a_model_that_hangs_and_the_next_one_has_it_again() {
+        let fixture = tree();
+        let (embedder, _, view) = set_up(&fixture);
+        read_all(&view);
+        let asked = || find_places(&view, QUESTION, 5, &GO_ON, &mut |_, _| {}).unwrap();
+        // Given a model that answers nothing
+        let silence = embedder.answers.lock().unwrap();
+        // Then words decide, and it is said once
+        let found = asked();
+        assert_eq!(found.places[0].path, "src/visitor.rs");
+        let told = "Only words were compared: `fake` did not answer in time. It is asked again later.";
+        assert_eq!(found.told.as_deref(), Some(told));
+        assert_eq!(asked().told, None);
+        // When it answers after all
+        drop(silence);
+        // Then it is asked again, and meanings are compared
+        let begun = Instant::now();
+        while !paths(&view, QUESTION).contains(&"src/entrance.rs:1".to_owned()) {
+            assert!(begun.elapsed() < Duration::from_secs(60), "it is not asked again");
+        }
+    }
+
+    #[test]
+    fn that_files_are_not_read_since_the_model_fails_is_told_once() {
+        let fixture = tree();
+        let (embedder, indexes, view) = set_up(&fixture);
+        embedder.fails.store(true, Ordering::Relaxed);
+        let mut told = Vec::new();
+        for _ in 0..4 {
+            told.extend(find_places(&view, QUESTION, 5, &GO_ON, &mut |_, _| {}).unwrap().told);
+            while indexes.is_working() {
+                std::thread::yield_now();
+            }
+        }
+        let failed =
+            told.iter().filter(|told| told.contains("It stopped, and tries again now: The model is gone"));
+        assert_eq!(failed.count(), 1, "{told:#?}");
+        assert!(told.len() <= 2, "{told:#?}");
+    }
+
+    #[test]
     fn a_model_that_fails_leaves_the_words_and_says_why() {
         let fixture = tree();
         let (embedder, indexes, view) = set_up(&fixture);
@@ -411,7 +470,13 @@ mod tests {
         embedder.fails.store(true, std::sync::atomic::Ordering::Relaxed);
         let found = find_places(&view, QUESTION, 5, &GO_ON, &mut |_, _| {}).unwrap();
         assert_eq!(found.places[0].path, "src/visitor.rs");
-        assert_eq!(found.told.as_deref(), Some("Only words were compared: The model is gone; start it."));
+        let told = "Only words were compared: The model is gone; start it. It is asked again later.";
+        assert_eq!(found.told.as_deref(), Some(told));
+        // It rests, and that was told.
+        embedder.sent();
+        let found = find_places(&view, QUESTION, 5, &GO_ON, &mut |_, _| {}).unwrap();
+        assert_eq!((found.places[0].path.as_str(), found.told), ("src/visitor.rs", None));
+        assert_eq!(embedder.sent(), Vec::<String>::new());
         fixture.write("src/new.rs", b"fn new() {}\n");
         let status = read_all(&view);
         assert_eq!(status.standing, VectorStanding::Failed("The model is gone; start it.".to_owned()));

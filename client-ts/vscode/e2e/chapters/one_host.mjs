@@ -1,5 +1,6 @@
 // A real VS Code and a real Neovim on one host, on one session. One is killed in mid-turn: the other misses nothing and answers what
-// the host asks, and the first has everything, once, when it is back. First VS Code is killed, then Neovim.
+// the host asks, and the first has everything, once, when it is back. First VS Code is killed, then Neovim. Each is told who else is
+// there, and a session that Neovim makes appears in VS Code by itself.
 import assert from "node:assert/strict";
 import { readdir, readFile, readlink } from "node:fs/promises";
 import path from "node:path";
@@ -9,6 +10,7 @@ import { startNeovim } from "../neovim.mjs";
 import { eventually } from "../stage.mjs";
 
 const TITLE = "greet from VS Code";
+const OWN_TITLE = "greet in a session of its own";
 
 export default async function oneHost(stage) {
   const { view, page, card, editor, work, folder, server, model, picture, ask, idle, say } = stage;
@@ -54,6 +56,11 @@ export default async function oneHost(stage) {
     await other.choose(TITLE);
     await other.sees("Half of the first.");
     say("Neovim is on the session, and has what was said so far");
+    await view.getByRole("tab", { name: "Run", exact: true }).click();
+    await view.getByText(/2 clients are connected: .*Neovim/).waitFor();
+    await picture("who-is-there");
+    await view.getByRole("tab", { name: "Chat", exact: true }).click();
+    say("VS Code tells that Neovim is there");
 
     // VS Code is killed: its extensions, the server that they started, and the window.
     await kill(stage);
@@ -97,6 +104,25 @@ export default async function oneHost(stage) {
     assertOnce(shown, [TITLE, "The first is written.", "greet from Neovim", "Half of the second.", "The second is written."]);
     assert.doesNotMatch(shown, /lost|missing|cannot be known/i);
     say("Neovim is back and has everything, once");
+
+    // A session that Neovim makes, in which something waits.
+    const third = gate();
+    model.reply(...greets("third.txt", "Half of the third. ", third, "The third is written."));
+    await view.getByRole("button", { name: "All sessions" }).click();
+    await other.makeSession();
+    await other.ask(OWN_TITLE);
+    const entry = view.locator(".sessions li", { hasText: OWN_TITLE });
+    await entry.locator(".hint", { hasText: "running" }).waitFor();
+    third.open();
+    await entry.locator(".hint", { hasText: "waiting" }).waitFor();
+    await picture("appeared-by-itself");
+    say("a session that Neovim made appeared in VS Code by itself, with what goes on in it");
+    await entry.getByRole("button", { name: OWN_TITLE, exact: true }).click();
+    await card.getByRole("button", { name: "Allow once" }).click();
+    await view.locator(".assistant", { hasText: "The third is written." }).waitFor();
+    await idle();
+    await other.sees("The third is written.");
+    say("VS Code opened it, and allowed what was asked there");
   } catch (error) {
     say(`Neovim shows:\n${await other?.shown().catch(String)}`);
     throw error;

@@ -59,8 +59,10 @@ export class Attention {
     this.counts = counts;
     const waiting = [...counts.values()].reduce((sum, count) => sum + count, 0);
     this.ports.badge(waiting, waiting === 1 ? l10n.t("One request waits") : l10n.t("{0} requests wait", waiting));
+    // Of a session that is not open here, as one of another client of a host, nothing is known but how it stands.
     const ended = sessions.filter(
-      ({ sessionId, status }) => status === "idle" && ["running", "waiting"].includes(this.statuses.get(sessionId) ?? ""),
+      ({ sessionId, status, seq }) =>
+        status === "idle" && seq != null && ["running", "waiting"].includes(this.statuses.get(sessionId) ?? ""),
     );
     this.statuses = new Map(sessions.map(({ sessionId, status }) => [sessionId, status ?? ""]));
     for (const session of ended) void this.turnEnded(session);

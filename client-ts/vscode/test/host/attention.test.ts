@@ -15,7 +15,7 @@ const pending = (requestId: string, title: string, askedAt: number): PendingPerm
   },
 });
 const state = (status: string, count = 0): StateParams => ({
-  sessions: [{ sessionId: "s1", title: "First", status, ...(count === 0 ? {} : { pendingPermissionCount: count }) }],
+  sessions: [{ sessionId: "s1", title: "First", status, seq: 4, ...(count === 0 ? {} : { pendingPermissionCount: count }) }],
 });
 
 const ASKS: Notify = { asks: true, failures: false, ends: false };
@@ -108,6 +108,13 @@ it("the ask that waits longest is shown; where it cannot be read the log says wh
   world.answer = { pending: 1 };
   done.length = 0;
   expect([await subject.showOldest(), done]).toEqual([false, [["failed", expect.stringContaining("could not be read")]]]);
+});
+
+it("a turn that ends in a session that is not open here is another client's to tell of", async () => {
+  const { hear } = attention({ notify: { asks: true, failures: true, ends: true } });
+  const listed = (status: string): StateParams => ({ sessions: [{ sessionId: "s2", title: "Second", status }] });
+  await hear(listed("running"));
+  expect(await hear(listed("idle"))).toEqual([["badge", 0]]);
 });
 
 it("a turn whose end comes a moment behind its state is told by its own end, not by the one before", async () => {

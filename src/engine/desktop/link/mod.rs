@@ -7,6 +7,7 @@ mod said;
 mod standing;
 mod talk;
 mod task;
+mod undecided;
 pub(super) mod wake;
 
 use std::collections::HashMap;

@@ -25,6 +25,11 @@ impl SaidToHost {
         self.said.push_back((about.to_owned(), text.to_owned()));
     }
 
+    /// Whether anything was said about that which the host may not have heard.
+    pub(super) fn is_about(&self, about: &str) -> bool {
+        self.said.iter().any(|(of, _)| of == about)
+    }
+
     /// The host settled it: it heard what it wanted.
     pub(super) fn is_settled(&mut self, about: &str) {
         self.said.retain(|(of, _)| of != about);
@@ -47,7 +52,9 @@ mod tests {
         for (about, text) in [("r1", "yes"), ("p1", "yes"), ("p1", "made"), ("r2", "no")] {
             said.says(about, text);
         }
+        assert!(said.is_about("r2"));
         said.is_settled("r2");
+        assert!(!said.is_about("r2"));
         let waiting = ["p1".to_owned(), "r2".to_owned(), "never asked here".to_owned()];
         assert_eq!(said.lost(&waiting), ["yes", "made"]);
         // It is lost again where the socket breaks again, and not once the host has it.

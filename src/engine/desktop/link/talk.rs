@@ -184,6 +184,14 @@ impl LinkTask {
             self.pass_on(event).await;
         }
         self.release_held().await;
+        self.end_that_waits().await;
+        let event = match news {
+            HostNews::Ended { .. } if self.is_of_our_turn() => match self.undecided.ends(event) {
+                Some(event) => event,
+                None => return,
+            },
+            _ => event,
+        };
         let of_turn = !matches!(
             news,
             HostNews::Hello(_)
@@ -328,9 +336,32 @@ impl LinkTask {
         let event = EngineEvent { id: ASKS_ITSELF.to_owned(), ..event };
         if let Some(ask) = HostAsk::of_patch(&event, &id) {
             let (id, ask) = ask;
+            self.undecided.proposed(&id);
             self.asked(id, ask);
         }
         self.pass_on(event).await;
+    }
+
+    /// A change that was proposed is denied, or made: the turn ends where its end waited for that.
+    pub(super) async fn change_over(&mut self, id: &str) {
+        let end = self.undecided.over(id);
+        self.end_turn_by(end).await;
+    }
+
+    /// The end of a turn that waits for a decision waits no longer.
+    pub(super) async fn end_that_waits(&mut self) {
+        let end = self.undecided.give_up();
+        self.end_turn_by(end).await;
+    }
+
+    async fn end_turn_by(&mut self, end: Option<EngineEvent>) {
+        let Some(event) = end else { return };
+        let news = HostNews::of(&event);
+        let event = self.numbered(event);
+        self.pass_on(event).await;
+        if let HostNews::Ended { message, cancelled } = news {
+            self.ended(&message, cancelled).await;
+        }
     }
 
     /// Tells the loop of a message, under the next number of this session.

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use super::open_turn::{LinkTurn, LinkTurnOver};
 use super::said::SaidToHost;
 use super::standing::{LinkBefore, SocketStanding, StandingTurn, TurnFate};
+use super::undecided::UndecidedChanges;
 use super::wake::{SOON, TOKEN, pause};
 use crate::app::inbox::Reply;
 use crate::app::ports::{
@@ -75,6 +76,7 @@ pub(super) struct LinkTask {
     pub(super) stands: bool,
     /// A proposed change that waits for the question that names it.
     pub(super) held: Option<(String, EngineEvent, Duration)>,
+    pub(super) undecided: UndecidedChanges,
     /// A different whole was said once in this turn.
     pub(super) told_difference: bool,
     /// What came of a turn that was given up and whose end may still come.
@@ -128,6 +130,7 @@ impl LinkTask {
             before: if made { LinkBefore::Made } else { LinkBefore::Unopened },
             stands: false,
             held: None,
+            undecided: UndecidedChanges::default(),
             told_difference: false,
             given_up: None,
             trouble: None,
@@ -249,6 +252,7 @@ impl LinkTask {
             LinkOrder::Attach { heard, place, open_turn } => self.attach(heard, place, open_turn).await,
             LinkOrder::Begin(number) => {
                 self.turn = Some(LinkTurn::preparing(number));
+                self.undecided = UndecidedChanges::default();
                 self.told_difference = false;
             }
             LinkOrder::Prompt { turn, text, message_id } => {
@@ -262,8 +266,9 @@ impl LinkTask {
                 self.turn.take_if(|open| open.number == number);
             }
             LinkOrder::Stop => self.stop().await,
-            LinkOrder::Decide { id, decision } => self.decide(&id, decision),
+            LinkOrder::Decide { id, decision } => self.decide(&id, decision).await,
             LinkOrder::Say { about, text } => self.say_about(&about, text),
+            LinkOrder::Made(patch_id) => self.change_over(&patch_id).await,
             LinkOrder::FilesChanged { folder, changes } => self.files_changed(folder, changes),
             LinkOrder::ContextChanged { turn, parts } => self.context_changed(turn, &parts),
         }
@@ -286,6 +291,7 @@ impl LinkTask {
     }
 
     async fn stop(&mut self) {
+        self.end_that_waits().await;
         let now = self.now();
         let Some(turn) = self.turn.as_mut() else { return };
         if !turn.is_at_host() {
@@ -327,7 +333,7 @@ impl LinkTask {
     }
 
     /// An answer: to the host, and then whatever it allowed is done, where that is ours to do.
-    fn decide(&mut self, id: &str, decision: EngineDecision) {
+    async fn decide(&mut self, id: &str, decision: EngineDecision) {
         if self.settled.iter().any(|settled| settled == id) {
             return;
         }
@@ -335,7 +341,10 @@ impl LinkTask {
         for text in run_here::answers(id, &ask, &decision, &self.hello) {
             self.say_about(id, text);
         }
-        run_here::follow(&self.parts, &self.session_id, ask, &decision, &self.hello, self.later.clone());
+        let later = self.later.clone();
+        if !run_here::follow(&self.parts, &self.session_id, ask, &decision, &self.hello, later) {
+            self.change_over(id).await;
+        }
     }
 
     /// A question that may be answered.
@@ -345,16 +354,20 @@ impl LinkTask {
         }
     }
 
-    /// The host said that a question is settled. Who answered it is told, where that was not this side.
+    /// The host said that a question is settled. Who answered it is told, where that was not this side: nor an earlier process of it,
+    /// which went by the same name and knew of the question.
     pub(super) async fn settled(&mut self, settled: HostSettled) {
         let HostSettled { request_id, allowed, by } = settled;
-        let waited = self.asks.remove(&request_id).is_some();
+        let is_elsewhere = match self.asks.remove(&request_id) {
+            Some(_) => true,
+            None => !self.said.is_about(&request_id) && by.as_ref() != Some(&self.parts.name),
+        };
         self.said.is_settled(&request_id);
         if self.settled.len() >= ASKS {
             self.settled.pop_front();
         }
         self.settled.push_back(request_id);
-        if let Some(by) = by.filter(|_| waited) {
+        if let Some(by) = by.filter(|_| is_elsewhere) {
             let done = if allowed { "allowed" } else { "denied" };
             self.notice("info", format!("{by} {done} what was asked.")).await;
         }
@@ -425,6 +438,7 @@ impl LinkTask {
         if stood {
             self.before = LinkBefore::Stood(self.now());
         }
+        self.end_that_waits().await;
         if self.turn.as_ref().is_some_and(LinkTurn::is_stopping) {
             self.turn_over(None, true).await;
         }

@@ -34,6 +34,16 @@ struct VectorState {
     done: u64,
     total: u64,
     tokens: u64,
+    told: Option<ToldReading>,
+}
+
+/// What a person was told last of files that are not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ToldReading {
+    /// Files that are read, and tokens.
+    figures: (usize, u64),
+    /// That it failed.
+    failed: bool,
 }
 
 /// How the reading of a folder stands.
@@ -80,6 +90,20 @@ impl FolderVectors {
     /// Whether nobody of this process has asked before.
     pub(crate) fn is_first_question(&self) -> bool {
         !std::mem::replace(&mut self.state().was_asked, true)
+    }
+
+    /// Whether it is another word than the last that so many files are read, or that no more are since it failed.
+    pub(crate) fn is_news(&self, read: usize) -> bool {
+        let mut state = self.state();
+        let figures = (read, state.tokens);
+        let failed = matches!(state.standing, VectorStanding::Failed(_));
+        match &mut state.told {
+            Some(told) if told.figures == figures => failed && !std::mem::replace(&mut told.failed, true),
+            told => {
+                *told = Some(ToldReading { figures, failed });
+                true
+            }
+        }
     }
 
     /// How it stands.

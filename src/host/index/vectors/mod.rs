@@ -4,6 +4,7 @@
 //! As the index, it is only ever believed of a version of a file. Never walks a folder, reads a source file or decides which of them a
 //! model may see: `retrieval` does, and tells it.
 
+mod asking;
 mod file_vectors;
 mod folder;
 mod keep;
@@ -18,6 +19,7 @@ use sha2::{Digest, Sha256};
 
 use crate::host::models::{Embeddings, ModelError};
 
+pub(crate) use asking::{Asking, QuestionAnswer};
 pub(crate) use file_vectors::{FileVectors, PieceHash, PieceVector};
 pub(crate) use folder::{FolderVectors, VectorStanding, VectorStatus};
 pub(crate) use vector::PackedVector;
@@ -54,6 +56,8 @@ struct VectorsParts {
 #[derive(Default)]
 struct VectorsState {
     embedder: Option<Arc<dyn Embedder>>,
+    /// How it fared with questions.
+    asking: Arc<Asking>,
     /// Where they are kept; nowhere: in memory.
     directory: Option<PathBuf>,
     folders: BTreeMap<PathBuf, Arc<FolderVectors>>,
@@ -79,6 +83,13 @@ impl Vectors {
             state.folders.clear();
         }
         state.embedder = embedder;
+        // Whoever sets it up anew wants it asked.
+        state.asking = Arc::default();
+    }
+
+    /// By which questions are asked.
+    pub(crate) fn asking(&self) -> Arc<Asking> {
+        Arc::clone(&self.state().asking)
     }
 
     /// Keeps those of folders that are opened from now on in this directory.

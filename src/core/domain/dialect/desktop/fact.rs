@@ -112,7 +112,9 @@ fn notice(payload: &Map<String, Value>) -> Notice {
 /// How far the loop is, and what waits in it.
 fn standing(state: &Map<String, Value>) -> Option<Usage> {
     let number = |name: &str| state.get(name).and_then(Value::as_u64);
-    let mut said = vec![format!("Step {} of {}", number("current_step")?, number("total_steps")?)];
+    let (step, steps) = (number("current_step")?, number("total_steps")?);
+    // A host that has made no plan counts no steps.
+    let mut said = if steps == 0 { Vec::new() } else { vec![format!("Step {step} of {steps}")] };
     for (list, one, many) in [
         ("pending_approvals", "1 request waits for an answer", "requests wait for an answer"),
         ("pending_patches", "1 change is not decided", "changes are not decided"),
@@ -140,6 +142,13 @@ fn standing(state: &Map<String, Value>) -> Option<Usage> {
     if clients.len() > 1 {
         let names = cut::line(&clients.join(", "), NAME);
         said.push(format!("{} clients are connected: {names}", clients.len()));
+    }
+    if said.is_empty() {
+        said.push(match state.get("running").and_then(Value::as_bool) {
+            Some(true) => "A turn runs".to_owned(),
+            Some(false) => "No turn runs".to_owned(),
+            None => "Nothing waits".to_owned(),
+        });
     }
     let notice = Notice::new(NoticeLevel::Info, format!("{}.", said.join("; ")));
     Some(Usage { of: UsageOf::Loop, notice, context, cost: None })
@@ -257,5 +266,29 @@ fn ended(payload: &Map<String, Value>) -> TurnEnd<'_> {
             remedy: Box::default(),
             details: metadata.map(|map| cut::value(Cow::Borrowed(map), DETAILS)),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::standing;
+
+    #[test]
+    fn r002_77_how_a_session_stands_is_said_without_steps_that_nobody_planned() {
+        let said = |state: serde_json::Value| standing(state.as_object()?).map(|usage| usage.notice.text);
+        let clients = json!([{ "name": "VS Code" }, { "name": "Neovim" }]);
+        for (state, text) in [
+            (json!({ "current_step": 2, "total_steps": 5 }), "Step 2 of 5."),
+            (json!({ "current_step": 0, "total_steps": 0, "running": true }), "A turn runs."),
+            (json!({ "current_step": 0, "total_steps": 0, "running": false }), "No turn runs."),
+            (
+                json!({ "current_step": 0, "total_steps": 0, "running": true, "clients": clients }),
+                "2 clients are connected: VS Code, Neovim.",
+            ),
+        ] {
+            assert_eq!(said(state).as_deref(), Some(text));
+        }
     }
 }
