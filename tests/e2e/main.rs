@@ -70,6 +70,7 @@ mod plain;
 mod policy;
 mod progress;
 mod prompts;
+mod recorded_clients;
 mod remedies;
 mod restart;
 mod saves;
