@@ -13,32 +13,7 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 . scripts/install.sh
-NOT_RUN=77
-SKIPPED=3
-ZIG=0.17.1
-ZIGBUILD=0.23.4
-tools=${BREADBOARD_CACHE:-$HOME/.cache/breadboard-ls-tools}
-
-# The standard library of the target, for the toolchain in use.
-standard_library() {
-  local target=$1
-  [[ ! -d $(rustc --print sysroot)/lib/rustlib/$target/lib ]] || return 0
-  command -v rustup >/dev/null || { echo "$target: skipped, there is no rustup to fetch its standard library with"; return "$SKIPPED"; }
-  rustup --quiet target add "$target" || { echo "$target: skipped, rustup cannot fetch its standard library"; return "$SKIPPED"; }
-}
-
-mingw() {
-  command -v x86_64-w64-mingw32-gcc >/dev/null || apt_install gcc-mingw-w64-x86-64 ||
-    { echo "x86_64-pc-windows-gnu: not run, there is no x86_64-w64-mingw32-gcc (Debian: gcc-mingw-w64-x86-64)"; return "$NOT_RUN"; }
-}
-
-zig() {
-  local made=$tools/zig-$ZIG-$ZIGBUILD
-  [[ -x $made/bin/cargo-zigbuild ]] || {
-    python3 -m venv "$made" && "$made/bin/pip" install --quiet "ziglang==$ZIG" "cargo-zigbuild==$ZIGBUILD"
-  } >/dev/null || { rm -rf "$made"; echo "macOS: not run, zig cannot be installed (python3 with venv, and PyPI)"; return "$NOT_RUN"; }
-  export PATH=$made/bin:$PATH
-}
+. scripts/cross.sh
 
 # One target after another: each takes gigabytes.
 check() {

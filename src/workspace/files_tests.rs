@@ -7,7 +7,9 @@ use tokio::runtime::Handle;
 
 use super::{WAITING, WorkspaceFiles};
 use crate::app::inbox::{Answer, Reply};
-use crate::app::ports::{Applied, FileJob, FileJobDone, Files};
+use crate::app::ports::{
+    Applied, FileJob, FileJobDone, Files, TurnJob, TurnJobDone, TurnOpened, TurnTold, TurnWatch,
+};
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::overlay::Overlay;
 use crate::domain::edits::text::content_hash;
@@ -107,4 +109,41 @@ async fn past_the_bound_a_job_is_refused_at_once() {
         assert!(answer.await.unwrap().is_ok());
     }
     assert!(submit(&files, listing).await.unwrap().is_ok(), "places are free again");
+}
+
+#[tokio::test]
+async fn a_write_right_behind_the_beginning_of_its_turn_is_one_of_its_changes() {
+    let (root, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (done, heard) = mpsc::channel();
+    let files = WorkspaceFiles::new(Handle::current(), this_program(), move |job| done.send(job).unwrap());
+    files.set_folders(&[folder("ws", root.path())]);
+    files.set_state_dir(state.path().to_owned());
+    // The write and the beginning are made on two threads, whichever comes first.
+    for turn in 1..=50 {
+        let begin = |ready| {
+            let (session_id, text, watch) = ("s".to_owned(), String::new(), TurnWatch::BeforeCommands);
+            let turn = TurnOpened { session_id, turn, number: turn, at: 0, text, watch };
+            FileJob::Turn(TurnJob::Begin { turn, ready })
+        };
+        let write = |reply| FileJob::Write {
+            turn: Some("s".to_owned()),
+            root: Some("ws".to_owned()),
+            path: format!("a{turn}"),
+            base_hash: None,
+            text: "abc".to_owned(),
+            reply,
+        };
+        let begun = submit(&files, begin);
+        submit(&files, write).await.unwrap().unwrap();
+        begun.await.unwrap().unwrap();
+        let end = TurnJob::End { session_id: "s".to_owned() };
+        files.submit(FileJob::Turn(end), Arc::new(Overlay::new()));
+        // Of a turn without a change nothing would be told at all, so the next one would be heard of.
+        let FileJobDone::Turn(TurnJobDone::Ended { told: TurnTold { turn: told, files, .. }, .. }) =
+            heard.recv_timeout(std::time::Duration::from_secs(20)).unwrap()
+        else {
+            panic!("no turn ended")
+        };
+        assert_eq!((told, files.len()), (turn, 1));
+    }
 }

@@ -73,6 +73,7 @@ mod plain;
 mod policy;
 mod progress;
 mod prompts;
+mod recorded_clients;
 mod remedies;
 mod restart;
 mod saves;

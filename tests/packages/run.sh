@@ -2,6 +2,7 @@
 # Packages are made of one build of the server, put on a release server on loopback, and installed as a reader of the README would.
 #
 #   BB_SERVER         the program that is packaged; default: the dist build of this checkout, which must be there
+#   BB_STATIC         a program that is linked statically (scripts/programs.sh), tried in a root with nothing in it; default: none is
 #   BREADBOARD_CACHE  where the bare Debian is kept; default ~/.cache/breadboard-ls-tools
 #
 # Exit code 0: all held. 1: something did not. 77: nothing failed, but something could not be tried here; a line says what.
@@ -13,6 +14,8 @@ BB_SERVER=${BB_SERVER:-target/dist/breadboard-ls}
 [[ -x $BB_SERVER ]] || { echo "BB_SERVER is not a program: $BB_SERVER" >&2; exit 1; }
 BB_SERVER=$(realpath -- "$BB_SERVER")
 export BB_SERVER
+[[ -z ${BB_STATIC:-} ]] || BB_STATIC=$(realpath -- "$BB_STATIC")
+export BB_STATIC
 missing=0
 
 # Debian of this machine's own release, because the program was linked against its C library, with nothing but curl. Kept as an

@@ -1,7 +1,8 @@
 """Every package that can be installed here is installed as its reader would, without Rust and on an empty machine, and answers.
 
 Given the files of scripts/dist on a release server on loopback, when somebody installs by one line, then `ask` answers with a place.
-`BB_SERVER` is the program, `BARE_ROOT` a folder with a Debian that has nothing but curl (run.sh makes it).
+`BB_SERVER` is the program, `BARE_ROOT` a folder with a Debian that has nothing but curl (run.sh makes it), `BB_STATIC` one that is
+linked statically, where there is one.
 """
 
 import hashlib
@@ -9,10 +10,12 @@ import json
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import tarfile
 import tempfile
+import threading
 import time
 import tomllib
 import unittest
@@ -26,6 +29,7 @@ from targets import TARGETS  # noqa: E402
 
 PROGRAM = Path(os.environ["BB_SERVER"])
 BARE = os.environ.get("BARE_ROOT")
+STATIC = os.environ.get("BB_STATIC")
 VERSION = tomllib.loads((ROOT / "Cargo.toml").read_text())["package"]["version"]
 QUESTION = "where is the retry delay computed?"
 # From one line to an answer, in seconds.
@@ -48,6 +52,18 @@ def dist(out: Path, *more: str, programs: tuple[str, ...] = ()) -> str:
 def every_file(folder: Path) -> dict[str, str]:
     files = (path for path in folder.rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def running_in(root: Path) -> list[str]:
+    """The command lines of the processes that have this root."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.readlink(place / "root") == str(root):
+                found.append((place / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+        except OSError:
+            continue
+    return found
 
 
 class Packages(unittest.TestCase):
@@ -187,6 +203,44 @@ class Packages(unittest.TestCase):
         gone = self.in_bare_root("dpkg -r breadboard-ls >/dev/null && ! command -v breadboard-ls")
         self.assert_answers(installed)
         self.assertEqual(gone.returncode, 0, gone.stderr)
+
+    @unittest.skipUnless(STATIC and BARE is not None, "BB_STATIC names no program that is linked statically")
+    def test_a_static_program_answers_and_runs_an_agent_where_there_is_nothing_else(self):
+        # Given a root with the program, a workspace and what the kernel has: no C library, no shell.
+        root = Path(tempfile.mkdtemp(dir=self.place)).resolve()
+        for name in ("dev", "home", "proc", "tmp"):
+            (root / name).mkdir()
+        workspace(root / "ws")
+        shutil.copy(STATIC, root / "breadboard-ls")
+        os.mknod(root / "dev/null", 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        inner = 'mount -t proc proc "$0/proc" && exec env -i HOME=/home "$(command -v chroot)" "$0" /breadboard-ls "$@"'
+        words = ["unshare", "--mount", "sh", "-c", inner, str(root)]
+        run = lambda *more: self.run_bare(*words, *more, path="/usr/sbin:/usr/bin:/sbin:/bin")  # noqa: E731
+        self.assertEqual(run("--version").stdout, f"breadboard-ls {VERSION}\n")
+        doctor = run("doctor")
+        self.assertEqual(doctor.returncode, 0, doctor.stdout + doctor.stderr)
+        self.assert_answers(run("ask", "--workspace", "/ws", QUESTION))
+        # When an agent runs, and the whole is killed in the middle of its turn, then nothing of it is left.
+        agent = """acp:/breadboard-ls simulate acp --script '[{"chunk": "the agent is up"}, {"wait": "for_ever"}]'"""
+        asked = subprocess.Popen(
+            [*words, "ask", "--workspace", "/ws", "--trust", "--json", "--engine", agent, "go"], stdout=subprocess.PIPE, text=True
+        )
+        self.addCleanup(asked.stdout.close)
+        # Without its word the wait for it ends with the program.
+        too_late = threading.Timer(60, asked.kill)
+        self.addCleanup(too_late.cancel)
+        too_late.start()
+        said = ""
+        while "the agent is up" not in said:
+            self.assertTrue(line := asked.stdout.readline(), said)
+            said += line
+        self.assertGreaterEqual(len(running_in(root)), 2)
+        asked.kill()
+        asked.wait()
+        until = time.monotonic() + 10
+        while left := running_in(root):
+            self.assertLess(time.monotonic(), until, left)
+            time.sleep(0.05)
 
     def test_the_manifests_of_package_managers_fit_the_archives(self):
         every = tuple(f"{name}={PROGRAM}" for name in ("linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64", "win32-x64"))

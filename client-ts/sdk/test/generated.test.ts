@@ -85,6 +85,15 @@ test("the validators need no eval and no other module", () => {
   expect(code.match(/\beval\s*\(|new Function|\bFunction\s*\(|\brequire\s*\(|\bimport\b/g)).toBeNull();
 });
 
+test("the package has its licences in it, and bundles nobody else's code", () => {
+  const { files } = JSON.parse(readFileSync(join(sdkFolder, "package.json"), "utf8")) as { files: string[] };
+  for (const name of ["LICENSE-APACHE", "LICENSE-MIT"]) {
+    expect(files).toContain(name);
+    expect(readFileSync(join(sdkFolder, name), "utf8")).not.toBe("");
+  }
+  expect(readFileSync(join(folder, "validators.ts"), "utf8")).not.toMatch(/ucs2length|fast-deep-equal|node_modules/);
+});
+
 test("R000-64: everything runs where code from strings is forbidden", async () => {
   const script = `
     const { paramsFault, REQUESTS } = await import(process.argv[1]);

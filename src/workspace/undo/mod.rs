@@ -66,14 +66,25 @@ impl UndoThread {
         if sender.is_none() {
             *sender = self.start();
         }
+        let begins = begins(&work.job);
+        if let Some(session_id) = &begins {
+            self.turns.is_coming(session_id);
+        }
         let work = Box::new(work);
         let refused = match sender.as_ref().map(|sender| sender.try_send(work)) {
             Some(Ok(())) => return,
             Some(Err(TrySendError::Full(work) | TrySendError::Disconnected(work))) => work,
             // Replies that are dropped answer `internal`, and a turn goes on unwatched.
-            None => return,
+            None => return self.never_came(begins),
         };
         refuse(refused.job);
+        self.never_came(begins);
+    }
+
+    fn never_came(&self, begins: Option<String>) {
+        if let Some(session_id) = begins {
+            self.turns.has_come(&session_id);
+        }
     }
 
     fn start(&self) -> Option<SyncSender<Box<TurnWork>>> {
@@ -83,14 +94,27 @@ impl UndoThread {
         let thread = std::thread::Builder::new().name("turn changes".to_owned()).spawn(move || {
             let _inside = runtime.enter();
             for work in jobs {
+                let begins = begins(&work.job);
                 let done = std::panic::AssertUnwindSafe(|| do_job(&turns, *work));
                 // A fault in one job must not end the others; its reply answered `internal`.
-                if let Ok(Some(done)) = std::panic::catch_unwind(done) {
+                let done = std::panic::catch_unwind(done);
+                if let Some(session_id) = begins {
+                    turns.has_come(&session_id);
+                }
+                if let Ok(Some(done)) = done {
                     report(FileJobDone::Turn(done));
                 }
             }
         });
         thread.inspect_err(|error| tracing::warn!(%error, "turns cannot be watched")).ok().map(|_| sender)
+    }
+}
+
+/// The session whose turn a job begins.
+fn begins(job: &TurnJob) -> Option<String> {
+    match job {
+        TurnJob::Begin { turn, .. } => Some(turn.session_id.clone()),
+        _ => None,
     }
 }
 

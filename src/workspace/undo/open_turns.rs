@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use url::Url;
 
@@ -20,10 +21,17 @@ use super::images::{LIMITS, SessionPlace, make_room};
 use super::shown;
 use super::turn_so_far::{FileWrite, ImageContent, OpenTurn};
 
+/// How long a write waits for the beginning of its turn to be kept: far longer than a busy disk takes for one small file. Past it the
+/// write is made all the same, and cannot be taken back.
+const BEGINNING: Duration = Duration::from_secs(10);
+
 /// The turns that run, by session.
 #[derive(Default)]
 pub(in crate::workspace) struct OpenTurns {
     turns: Mutex<BTreeMap<String, OpenTurn>>,
+    /// Sessions whose turn was said to begin and is not in `turns` yet, each as often as that was said. At most as many as jobs may wait.
+    coming: Mutex<Vec<String>>,
+    came: Condvar,
     copies: Mutex<Copies>,
     secrets: Mutex<Arc<Redactor>>,
 }
@@ -52,6 +60,24 @@ impl OpenTurns {
 
     pub(super) fn secrets(&self) -> Arc<Redactor> {
         Arc::clone(&self.secrets.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn coming(&self) -> MutexGuard<'_, Vec<String>> {
+        self.coming.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A turn is going to begin: a write of it waits until it has, however late the thread comes to it.
+    pub(super) fn is_coming(&self, session_id: &str) {
+        self.coming().push(session_id.to_owned());
+    }
+
+    /// That turn has begun, or never will.
+    pub(super) fn has_come(&self, session_id: &str) {
+        let mut coming = self.coming();
+        if let Some(at) = coming.iter().position(|one| one == session_id) {
+            coming.swap_remove(at);
+        }
+        self.came.notify_all();
     }
 
     /// A turn begins.
@@ -114,6 +140,8 @@ impl OpenTurns {
         session_id: &str,
         replaced: &ReplacedFile<'_>,
     ) {
+        let waits = |coming: &mut Vec<String>| coming.iter().any(|one| one == session_id);
+        drop(self.came.wait_timeout_while(self.coming(), BEGINNING, waits));
         let disk = |bytes, mode| ImageContent { bytes, form: ImageForm::Disk, mode };
         let mode = replaced.before.and_then(|(_, mode)| mode);
         self.take(

@@ -40,6 +40,8 @@ const EMPTY: View = {
   },
 };
 
+const LANES = Object.keys(EMPTY.lanes) as Lane[];
+
 /** The blocks of one session. Blocks are never changed in place: an old reference stays what it was. */
 export class ViewStore {
   #epoch = "";
@@ -152,7 +154,8 @@ export class ViewStore {
     this.#epoch = view.epoch;
     this.#seq = view.seq;
     this.#lanes = new Map(
-      Object.entries(view.lanes).map(([lane, { blocks, hasMore }]) => [
+      // Beside them may stand what a newer server says of a view.
+      LANES.map((lane) => [lane, view.lanes[lane]] as const).map(([lane, { blocks, hasMore }]) => [
         lane,
         { blocks: new Map(blocks.map((block) => [block.id, block])), hasMore, list: undefined },
       ]),

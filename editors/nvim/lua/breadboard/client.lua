@@ -7,6 +7,8 @@ local lsp = require('breadboard.lsp')
 local M = {}
 
 local NAME = 'breadboard-ls'
+--- Version of the protocol that this plugin speaks.
+local WIRE_VERSION = 1
 
 ---@type integer?
 local client_id
@@ -123,6 +125,25 @@ local function ended(code, signal)
   end
 end
 
+-- Within a version both sides only add, so a server of another release is fine; one of another version is not.
+local function wire_problem(client)
+  local program = client.config.cmd[1]
+  local experimental = client.server_capabilities.experimental
+  local said = type(experimental) == 'table' and experimental.breadboard
+  if type(said) ~= 'table' then
+    return ('`%s` does not speak the protocol of breadboard-ls; set `cmd` to a current breadboard-ls.'):format(program)
+  end
+  if said.v ~= WIRE_VERSION then
+    local newer = type(said.v) == 'number' and said.v > WIRE_VERSION
+    return ('`%s` speaks version %s of the protocol and this plugin version %d; update %s.'):format(
+      program,
+      tostring(said.v),
+      WIRE_VERSION,
+      newer and 'the plugin' or 'breadboard-ls'
+    )
+  end
+end
+
 local group = vim.api.nvim_create_augroup('breadboard_client', { clear = true })
 
 --- Gives the server the token of its engine. It goes over the connection alone: a command line or an environment can be read.
@@ -181,6 +202,12 @@ function M.start(trusted, callback)
     on_init = function(client)
       client_id = client.id
       vim.schedule(function()
+        local problem = wire_problem(client)
+        if problem then
+          settle(problem)
+          M.stop()
+          return
+        end
         for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
           attach(buffer)
         end
