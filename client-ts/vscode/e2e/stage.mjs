@@ -1,7 +1,7 @@
 // What every chapter of the story plays on: the workspace, the model, the editor, the page, and what was heard in the
 // page's frames. Owns what is there before the first chapter; no chapter's claim.
 import { spawnSync } from "node:child_process";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, readlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { command, frameOf, insideOf, openPage, PANEL, reload, SIDEBAR, startEditor, theme } from "./editor.mjs";
 import { listen } from "./messages.mjs";
@@ -206,4 +206,24 @@ async function workspace(work, folder) {
     ["-c", "user.name=e2e", "-c", "user.email=e2e@example.invalid", "commit", "-qm", "start"],
   ])
     spawnSync("git", args, { cwd: folder });
+}
+
+/** The processes of the servers that the extension of this story started. */
+export async function servers({ work }) {
+  const found = [];
+  for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
+    const program = await readlink(`/proc/${pid}/exe`).catch(() => "");
+    if (!program.startsWith(path.join(work, "ext"))) continue;
+    const words = (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).split("\0");
+    if (words.includes("--stdio")) found.push(Number(pid));
+  }
+  return found;
+}
+
+/** The server of the window. That of a window which was closed a moment ago may still be ending. */
+export function serverOfTheWindow(stage) {
+  return eventually("one server runs, and no other", async () => {
+    const [server, ...others] = await servers(stage);
+    return others.length === 0 ? server : undefined;
+  });
 }

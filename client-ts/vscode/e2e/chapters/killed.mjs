@@ -1,10 +1,8 @@
 // The server is killed in mid-stream: the page says it, it is started again, what was said is there, whole and once, the
 // transcript says that the turn was cut off, and its prompt is sent again from there.
 import assert from "node:assert/strict";
-import { readdir, readFile, readlink } from "node:fs/promises";
-import path from "node:path";
 import { gate, says } from "../model.mjs";
-import { eventually } from "../stage.mjs";
+import { eventually, serverOfTheWindow, servers } from "../stage.mjs";
 
 export default async function killed(stage) {
   const { view, model, ask, idle, picture, say } = stage;
@@ -13,8 +11,7 @@ export default async function killed(stage) {
   await ask("talk until you are cut off");
   await view.locator(".assistant", { hasText: "said before the end" }).waitFor();
   const before = await transcript(view);
-  const [server] = await servers(stage);
-  assert.notEqual(server, undefined, "a server runs");
+  const server = await serverOfTheWindow(stage);
   const told = view.locator(".banner", { hasText: "The server ended unexpectedly" }).waitFor();
   process.kill(server, "SIGKILL");
   await told;
@@ -59,16 +56,4 @@ async function transcript(view) {
   );
   const from = rows.findLastIndex((row) => row.includes("talk until you are cut off"));
   return rows.slice(from);
-}
-
-/** The server processes that the extension of this story started. */
-async function servers({ work }) {
-  const found = [];
-  for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
-    const program = await readlink(`/proc/${pid}/exe`).catch(() => "");
-    if (!program.startsWith(path.join(work, "ext"))) continue;
-    const words = (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).split("\0");
-    if (words.includes("--stdio")) found.push(Number(pid));
-  }
-  return found;
 }

@@ -2,12 +2,12 @@
 // the host asks, and the first has everything, once, when it is back. First VS Code is killed, then Neovim. Each is told who else is
 // there, and a session that Neovim makes appears in VS Code by itself.
 import assert from "node:assert/strict";
-import { readdir, readFile, readlink } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { pairWith, startHost } from "../host.mjs";
 import { gate } from "../model.mjs";
 import { startNeovim } from "../neovim.mjs";
-import { eventually } from "../stage.mjs";
+import { serverOfTheWindow } from "../stage.mjs";
 
 const TITLE = "greet from VS Code";
 const OWN_TITLE = "greet in a session of its own";
@@ -154,16 +154,8 @@ function assertOnce(shown, texts) {
 }
 
 /** Kills the process that runs the extensions, and the server that it started, as a crash of the machine's memory would. */
-async function kill({ work }) {
-  const found = await eventually("a server of the extension runs", async () => {
-    for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
-      const of = await readlink(`/proc/${pid}/exe`).catch(() => "");
-      if (!of.startsWith(path.join(work, "ext"))) continue;
-      const words = (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).split("\0");
-      if (words.includes("--stdio")) return Number(pid);
-    }
-    return undefined;
-  });
+async function kill(stage) {
+  const found = await serverOfTheWindow(stage);
   const status = await readFile(`/proc/${found}/status`, "utf8");
   process.kill(Number(/^PPid:\s*(\d+)/m.exec(status)[1]), "SIGKILL");
   // It may have ended with its editor already.
