@@ -22,7 +22,7 @@ use crate::front::desktop::{
 use crate::host::index::Indexes;
 use crate::host::retrieval::new_indexes;
 use crate::process;
-use crate::protocol::settings::Overrides;
+use crate::protocol::settings::{EngineKind, EngineSetting, Overrides};
 use crate::serve::{
     environment_secrets, index_directory, say_only_where_it_failed, survive_file_limits, the_loop,
 };
@@ -112,7 +112,7 @@ fn start(runtime: &Runtime, options: DesktopOptions, mut overrides: Overrides) -
         DesktopHost::new(hosted, &state_dir, gate, Arc::clone(&pairing), stopped.clone())?
     };
     runtime.block_on(restore_policies(&host))?;
-    announce(&opened.url, &token_file, &options, overrides.workspace_trusted == Some(true));
+    announce(&opened.url, &token_file, &options, &overrides);
     if options.pair || std::io::stderr().is_terminal() {
         show_codes(pairing);
     }
@@ -130,7 +130,7 @@ fn start(runtime: &Runtime, options: DesktopOptions, mut overrides: Overrides) -
     std::process::exit(0);
 }
 
-fn announce(url: &str, token_file: &Path, options: &DesktopOptions, trusted: bool) {
+fn announce(url: &str, token_file: &Path, options: &DesktopOptions, overrides: &Overrides) {
     say(&format!("Listening on {url}; the token is in {}.", token_file.display()));
     if !options.listen.ip().is_loopback() {
         say(
@@ -141,10 +141,32 @@ fn announce(url: &str, token_file: &Path, options: &DesktopOptions, trusted: boo
             options.listen
         ));
     }
-    if trusted {
+    say(match overrides.workspace_trusted {
+        Some(true) => {
+            "Every workspace is trusted: clients with the token may let the agent write files and run commands."
+        }
+        Some(false) | None => {
+            "No workspace is trusted: the agent reads and searches, and writes and runs nothing; start the host with --trust where it may ask to."
+        }
+    });
+    if answers_by_searching(overrides) {
         say(
-            "Every workspace is trusted: clients with the token may let the agent write files and run commands.",
+            "No model is chosen: prompts are answered by what a search finds; choose one with --model, or for all with `breadboard-ls setup`.",
         );
+    }
+}
+
+/// Whether the built-in agent answers, without a model. What the user's own file names counts where nothing else names an engine or a
+/// model.
+fn answers_by_searching(overrides: &Overrides) -> bool {
+    let is_built_in = |engine: &Option<EngineSetting>| {
+        engine.as_ref().is_none_or(|engine| engine.kind == EngineKind::Embedded)
+    };
+    let user = &overrides.user;
+    let is_named = overrides.engine.is_some() || overrides.model.is_some();
+    match is_named {
+        true => is_built_in(&overrides.engine) && overrides.model.is_none(),
+        false => is_built_in(&user.engine) && user.model.is_none(),
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::Host;
 use crate::breadboard_desk::until;
+use crate::model::Model;
 
 /// A host that shows its code, and the code.
 fn host() -> (Host, String) {
@@ -59,6 +60,26 @@ fn i14_7_a_code_is_traded_once_for_the_token_which_is_printed_or_kept_for_its_ow
         assert_eq!(std::fs::metadata(&file).expect("a file").mode() & 0o777, 0o600);
     }
     assert!(!pair(&host, &[], &code).status.success(), "a second time");
+    // Whoever sits at the host reads that it was used, and what the host does: this one was started without a word.
+    for line in ["A client typed the pairing code", "No workspace is trusted", "No model is chosen"] {
+        until(line, || {
+            let said = host.said.lock().expect("what it says");
+            said.iter().any(|said| said.contains(line)).then_some(())
+        });
+    }
+}
+
+#[test]
+fn a_host_with_a_model_and_trust_says_neither_that_one_is_missing() {
+    let model = Model::start(vec![]);
+    let host = Host::of(&model);
+    // Behind everything that it says at its start.
+    host.get("/v1/workspaces");
+    let said = until("that it is trusted", || {
+        let said = host.said.lock().expect("what it says").clone();
+        said.iter().any(|line| line.contains("Every workspace is trusted")).then_some(said)
+    });
+    assert!(said.iter().all(|line| !line.contains("No model") && !line.contains("No workspace")), "{said:?}");
 }
 
 #[test]
