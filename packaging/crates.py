@@ -13,8 +13,8 @@ from pathlib import Path
 LEGAL = ("license", "licence", "copying", "notice", "unlicense", "copyright")
 
 
-def linked(root: Path, triple: str) -> list[dict]:
-    """The packages that are linked into the program for a platform, by name and version, without our own."""
+def linked(root: Path, triple: str, with_own: bool = False) -> list[dict]:
+    """The packages that are linked into the program for a platform, by name and version; our own only where that is wanted."""
     said = subprocess.run(
         ["cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", triple],
         cwd=root,
@@ -35,7 +35,7 @@ def linked(root: Path, triple: str) -> list[dict]:
             # `None` is an ordinary dependency; the others are for building and for tests.
             if any(kind["kind"] is None for kind in dependency["dep_kinds"]):
                 waiting.append(dependency["pkg"])
-    packages = [package for package in metadata["packages"] if package["id"] in seen - own]
+    packages = [package for package in metadata["packages"] if package["id"] in (seen if with_own else seen - own)]
     # What makes code while ours is compiled is not in the program.
     packages = [p for p in packages if not any("proc-macro" in target["kind"] for target in p["targets"])]
     return sorted(packages, key=lambda package: (package["name"], package["version"]))

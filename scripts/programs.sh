@@ -53,6 +53,8 @@ build() {
   standard_library "$triple" || return "$NOT_RUN"
   cargo-zigbuild build --locked --profile "$PROFILE" --bin breadboard-ls --target "$triple$suffix" || return 1
   install -D "${CARGO_TARGET_DIR:-target}/$triple/$PROFILE/breadboard-ls" "$out/$name/breadboard-ls"
+  # What is linked into it, where scanners of vulnerabilities look.
+  python3 -B packaging/auditable.py "$triple" "$out/$name/breadboard-ls"
 }
 
 zig

@@ -25,6 +25,8 @@ from release_server import ReleaseServer
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "packaging"))
+import auditable  # noqa: E402
+import crates  # noqa: E402
 from targets import TARGETS  # noqa: E402
 
 PROGRAM = Path(os.environ["BB_SERVER"])
@@ -203,6 +205,21 @@ class Packages(unittest.TestCase):
         gone = self.in_bare_root("dpkg -r breadboard-ls >/dev/null && ! command -v breadboard-ls")
         self.assert_answers(installed)
         self.assertEqual(gone.returncode, 0, gone.stderr)
+
+    def test_a_program_says_to_scanners_what_is_linked_into_it_and_runs_as_before(self):
+        program = self.home / "breadboard-ls"
+        shutil.copy(PROGRAM, program)
+        packages = crates.linked(ROOT, TARGETS["linux-x64"].triples[0], with_own=True)
+        auditable.put(auditable.listed(packages), program)
+        told = program.read_bytes()
+        found = {(one["name"], one["version"]): one for one in auditable.read(program)}
+        self.assertEqual(set(found), {(one["name"], one["version"]) for one in packages})
+        self.assertEqual([name for (name, _), one in found.items() if one.get("root")], ["breadboard-ls"])
+        self.assertEqual(found["breadboard-core", VERSION]["source"], "local")
+        self.assertEqual(self.run_bare(str(program), "--version").stdout, f"breadboard-ls {VERSION}\n")
+        # Said once more it is the same.
+        auditable.put(auditable.listed(packages), program)
+        self.assertEqual(program.read_bytes(), told)
 
     @unittest.skipUnless(STATIC and BARE is not None, "BB_STATIC names no program that is linked statically")
     def test_a_static_program_answers_and_runs_an_agent_where_there_is_nothing_else(self):

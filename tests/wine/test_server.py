@@ -108,6 +108,39 @@ class OnWindows(unittest.TestCase):
             self.assertEqual(numbers, list(range(1, len(numbers) + 1)))
         self.assertEqual(server.shut_down(), 0)
 
+    @unittest.skipUnless(UNDER_WINE, "on Windows itself a look at the file as often as can be would hold it")
+    def test_killed_while_it_writes_a_file_that_is_as_it_was_or_as_it_was_to_be_and_no_event_is_torn(self):
+        before = b"line\r\n" * 60_000 + b"two\r\n"
+        after = before[:-5] + b"2\r\n"
+        edits = [{"old_text": "two", "new_text": "2"}]
+        wish = ("propose_patch", {"file_path": "src/a.txt", "rationale": "shorter", "edits": edits})
+        file = self.place.write("src/a.txt", before)
+        touched = lambda: len(list(file.parent.iterdir())) > 1 or file.read_bytes() != before  # noqa: E731
+        for moment in ("the answer is sent", "the folder changes", "the file is changed"):
+            file.write_bytes(before)
+            options = self.model(wish, "done").options()
+            server = self.server(options)
+            session = server.session()
+            server.prompt(session, "make it shorter")
+            permission = server.permission(session)
+            told = server.events(session)
+            answer = {"requestId": permission["requestId"], "decision": "allow_once", "digest": permission["digest"]}
+            server.request("bb/approvePermission", {"sessionId": session, **answer})
+            # A look as often as can be: whatever the write is at then, it is killed there.
+            until = time.monotonic() + 60
+            while moment == "the folder changes" and not touched():
+                self.assertLess(time.monotonic(), until, moment)
+            while moment == "the file is changed" and file.read_bytes() == before:
+                self.assertLess(time.monotonic(), until, moment)
+            server.process.kill()
+            server.process.wait(60)
+            self.assertIn(file.read_bytes(), (before, after), moment)
+            again = self.server(options)
+            events = again.events(session)
+            self.assertEqual(events[: len(told)], told, moment)
+            self.assertEqual([event["seq"] for event in events], list(range(1, len(events) + 1)), moment)
+            self.assertEqual(again.shut_down(), 0)
+
     @unittest.skipUnless(UNDER_WINE, "its console is a terminal of this system, which a test can type into")
     def test_ctrl_c_stops_the_turn_and_not_the_server_in_the_middle_of_it(self):
         import fcntl
