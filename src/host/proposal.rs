@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Map, Value, json};
+use tokio::sync::oneshot;
 
 use super::ports::Answer;
 use super::request::AnsweredAsk;
@@ -326,7 +327,14 @@ pub(crate) async fn blocking<T: Send + 'static>(
     }
     let cancel = Arc::new(AtomicBool::new(false));
     let _guard = CancelOnDrop(Arc::clone(&cancel));
-    match tokio::task::spawn_blocking(move || work(&cancel)).await {
+    // Boxed, with the outcome on a channel, so that the runtime's own code is built once and not for each kind of work.
+    let (outcome, ended) = oneshot::channel();
+    let work: Box<dyn FnOnce() + Send> = Box::new(move || {
+        // Nobody waits any more after a stop.
+        let _ = outcome.send(work(&cancel));
+    });
+    tokio::task::spawn_blocking(work);
+    match ended.await {
         Ok(outcome) => outcome,
         Err(_) => Err(ProposalRefusal::new(
             "internal",

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures::FutureExt;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
@@ -151,6 +152,11 @@ impl WorkspaceFiles {
 
     /// Does blocking work on a thread of its own once one of the places is free.
     fn work(&self, waiting: OwnedSemaphorePermit, work: impl FnOnce() + Send + 'static) {
+        self.work_boxed(waiting, Box::new(work));
+    }
+
+    /// One task for all jobs: the runtime's own code would be built three times for each closure.
+    fn work_boxed(&self, waiting: OwnedSemaphorePermit, work: Box<dyn FnOnce() + Send>) {
         let working = Arc::clone(&self.working);
         self.runtime.spawn(async move {
             // The semaphore is never closed. A job that panics drops its reply, which then answers `internal`.
@@ -219,9 +225,8 @@ impl WorkspaceFiles {
         told: impl FnOnce(Result<T, CodedError>) -> FileJobDone + Send + 'static,
     ) {
         let done = Arc::clone(&self.done);
-        self.runtime.spawn(async move {
-            done(told(answer.await.unwrap_or_else(|_| Err(CodedError::internal()))));
-        });
+        let told = async move { done(told(answer.await.unwrap_or_else(|_| Err(CodedError::internal())))) };
+        self.runtime.spawn(told.boxed());
     }
 
     /// Tells the loop what a command prints.

@@ -34,7 +34,7 @@ impl zed::Extension for BreadBoard {
 /// When the program is not on the `PATH`: one sentence with what to do.
 fn command(program: Option<String>, env: Vec<(String, String)>) -> zed::Result<zed::Command> {
     let command = program.ok_or_else(|| {
-        format!("`{SERVER}` is not on the PATH; install it with `cargo install --path .` and reopen the project.")
+        format!("`{SERVER}` is not on the PATH; install it with `cargo install --profile dist --path .` and reopen the project.")
     })?;
     let further = env.iter().find(|(name, _)| name == ARGUMENTS).map_or("", |(_, value)| value.as_str());
     let args = std::iter::once("--stdio").chain(further.split_whitespace()).map(str::to_owned).collect();

@@ -22,6 +22,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures::FutureExt;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
@@ -346,10 +347,12 @@ impl EngineParts {
 
     /// Runs `work`, which keeps `place` until its end.
     fn spawn(&self, place: OwnedSemaphorePermit, work: impl Future<Output = ()> + Send + 'static) {
-        self.runtime.spawn(async move {
+        let work = async move {
             let _place = place;
             work.await;
-        });
+        };
+        // Boxed, so that the runtime's own code is built once and not twice for each kind of work.
+        self.runtime.spawn(work.boxed());
     }
 
     async fn report(&self, report: EngineReport) {

@@ -21,6 +21,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures::FutureExt;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, mpsc, watch};
 
@@ -275,10 +276,12 @@ impl DesktopParts {
         place: tokio::sync::OwnedSemaphorePermit,
         work: impl Future<Output = ()> + Send + 'static,
     ) {
-        self.runtime.spawn(async move {
+        let work = async move {
             let _place = place;
             work.await;
-        });
+        };
+        // Boxed, so that the runtime's own code is built once and not twice for each kind of work.
+        self.runtime.spawn(work.boxed());
     }
 
     fn tell(self: &Arc<Self>, report: EngineReport) {

@@ -53,7 +53,7 @@ local function check_program()
   local program = config.current.cmd[1]
   if vim.fn.executable(program) == 0 then
     vim.health.error(('`%s` is not a program'):format(program), {
-      'Install it: cargo install --path . in the checkout of breadboard-ls',
+      'Install it: cargo install --profile dist --path . in the checkout of breadboard-ls',
       "Or name it: require('breadboard').setup({ cmd = { '/path/to/breadboard-ls', '--stdio' } })",
     })
     return
