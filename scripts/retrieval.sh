@@ -3,7 +3,7 @@
 #
 #   scripts/retrieval.sh            the half of the questions by which the search was tuned, with each miss
 #   scripts/retrieval.sh --unseen   the other half: only how good it is
-#   scripts/retrieval.sh --trees D  with repositories that lie in D already: D/gin, D/ripgrep, D/scrapy, D/vue, D/werkzeug
+#   scripts/retrieval.sh --trees D  with repositories that lie in D already: D/gin, D/ripgrep, ...
 #   BREADBOARD_RETRIEVAL_EMBEDDINGS=http://localhost:11434/v1 BREADBOARD_RETRIEVAL_EMBEDDING_MODEL=NAME scripts/retrieval.sh
 #                                   the same, beside what an embedding model adds
 #

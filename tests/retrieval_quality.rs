@@ -10,7 +10,10 @@ use breadboard_ls::testing::host::retrieval::{Found, find_places};
 /// by a line of code that is no test.
 const FIRST_QUESTIONS: &[(&str, &[&str])] = &[
     ("where is the frame guard that refuses oversized frames?", &["src/editor/guard.rs"]),
-    ("how are prompts queued behind a running turn?", &["src/core/domain/delivery/queue.rs"]),
+    (
+        "how are prompts queued behind a running turn?",
+        &["src/core/domain/delivery/queue.rs", "src/app/on_request/prompts.rs"],
+    ),
     (
         "what happens when the state database is damaged?",
         &["src/store/loss.rs", "src/store/database.rs", "src/store/aside.rs"],

@@ -5,9 +5,9 @@ use std::path::Path;
 /// Whether a question may be looked at while the search is made better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Half {
-    /// The first, third, ... question of a file.
+    /// The first, third, ... question of a file; each of one that says `tuned` at its head.
     Tuned,
-    /// The second, fourth, ...; each of a file that says `unseen` at its head.
+    /// The second, fourth, ...; each of a file that says `unseen`.
     Unseen,
 }
 
@@ -59,11 +59,15 @@ fn read(path: &Path) -> QuestionFile {
     let head =
         text.lines().next().and_then(|line| line.strip_prefix("# ")).expect("it begins with its repository");
     let (_, commit) = head.split_once(' ').expect("the repository has a commit");
-    let (commit, is_unseen) = commit.strip_suffix(" unseen").map_or((commit, false), |commit| (commit, true));
+    let (commit, all) = match commit.split_once(' ') {
+        Some((commit, "tuned")) => (commit, Some(Half::Tuned)),
+        Some((commit, _)) => (commit, Some(Half::Unseen)),
+        None => (commit, None),
+    };
     let asked = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
     let questions = asked.enumerate().map(|(at, line)| {
         let (text, places) = line.split_once('\t').expect("a question has places");
-        let half = if at % 2 == 0 && !is_unseen { Half::Tuned } else { Half::Unseen };
+        let half = all.unwrap_or(if at % 2 == 0 { Half::Tuned } else { Half::Unseen });
         Question { text: text.to_owned(), places: places.split(' ').map(place).collect(), half }
     });
     QuestionFile {

@@ -5,8 +5,8 @@
 use std::sync::atomic::AtomicBool;
 
 use super::RetrievalError;
-use super::candidate::FileWorth;
 use super::file_terms::TermLookup;
+use super::file_worth::FileWorth;
 use super::kinds::{names_path, path_terms};
 use super::known_files::KnownFiles;
 use super::question::SearchQuestion;

@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use super::question::SearchQuestion;
-use super::terms::{is_stop, stem, words};
+use super::terms::{stem, words};
+use super::vocabulary::is_stop;
 
 /// Terms in a path: in the file's name they count more than in its directories.
 pub(super) fn path_terms(rel: &str, question: &SearchQuestion) -> BTreeMap<usize, f64> {
@@ -85,6 +86,9 @@ pub(super) fn is_test_path(rel: &str) -> bool {
         || name.contains(".spec.")
 }
 
+/// What a document counts against code where the question is about documents: more than it has against it that it has no definitions.
+const ASKED_FOR: f64 = 2.2;
+
 /// How much a file of this kind counts against code.
 pub(super) fn kind_of_file(rel: &str, question: &SearchQuestion) -> f64 {
     let lower = rel.to_ascii_lowercase();
@@ -111,9 +115,9 @@ pub(super) fn kind_of_file(rel: &str, question: &SearchQuestion) -> f64 {
     if ["license", "copying", "notice"].iter().any(|start| name.starts_with(start)) && !name.contains(".rs") {
         return factor * if question.about_docs { 1.0 } else { 0.15 };
     }
-    let docs = if question.about_docs { 1.3 } else { 0.45 };
+    let docs = if question.about_docs { ASKED_FOR } else { 0.45 };
     if is_change_log(directories, name) {
-        return factor * if question.about_docs { 1.0 } else { 0.25 };
+        return factor * if question.about_docs { ASKED_FOR } else { 0.25 };
     }
     factor
         * match extension {

@@ -70,7 +70,8 @@ fn is_inline_module(trimmed: &str) -> bool {
         && trimmed.trim_end().ends_with('{')
 }
 
-fn is_comment(trimmed: &str) -> bool {
+/// Whether a line without its indentation is a comment.
+pub(super) fn is_comment(trimmed: &str) -> bool {
     ["//", "/*", "*", "# ", "#!", "\"\"\""].iter().any(|start| trimmed.starts_with(start))
 }
 

@@ -14,13 +14,14 @@ use super::embedding::is_worth_reading;
 use super::kinds::kind_of_file;
 use super::question::SearchQuestion;
 use super::walk::WalkedTree;
+use super::windows::Stretch;
 use crate::host::index::vectors::{
     Embedder, FileVectors, FolderVectors, PackedVector, QuestionAnswer, VectorStanding, VectorStatus, Vectors,
 };
 use crate::host::ports::WorkspaceView;
 
 /// Pieces that count as near.
-const NEAR: usize = 40;
+const NEAR: usize = 120;
 
 /// What is taken off the nearness of a file that counts for nothing against code.
 const OTHER_KIND: f64 = 0.25;
@@ -47,6 +48,13 @@ pub(super) struct NearPiece {
     pub end: u64,
     /// 1 for the nearest of all, towards 0 for the last that counts.
     pub near: f64,
+}
+
+impl NearPiece {
+    /// Whether these lines have something of it.
+    pub(super) fn meets(&self, stretch: &Stretch) -> bool {
+        stretch.start <= self.end && stretch.end >= self.start
+    }
 }
 
 /// What is near, by the file's place in the tree.

@@ -9,8 +9,10 @@ mod code_search;
 mod content;
 mod embedding;
 mod evidence;
+mod features;
 mod file_hash;
 mod file_terms;
+mod file_worth;
 mod indexing;
 mod kinds;
 mod known_files;
@@ -20,17 +22,20 @@ mod lines;
 mod meaning;
 mod outline;
 mod packing;
+mod passages;
 mod paths;
 mod pieces;
 mod question;
 mod rank;
 mod read;
 mod related;
+mod rerank;
 mod scan;
 mod symbol_search;
 mod symbols;
 mod terms;
 mod text_search;
+mod vocabulary;
 mod walk;
 mod windows;
 mod workers;
@@ -63,7 +68,7 @@ pub struct Place {
     pub line: u64,
     /// Those lines, each cut to 300 characters.
     pub snippet: String,
-    /// Higher is better; comparable only within one answer.
+    /// Its odds against the best place of the answer, which has 1; comparable only within one answer.
     pub score: f64,
     /// The definition that the place shows or lies in, where one is known.
     pub symbol: Option<Symbol>,

@@ -5,13 +5,17 @@
 
 use std::collections::HashMap;
 
-use super::terms::{as_one_word, is_stop, spellings, stem, synonyms, words};
+use super::terms::{stem, words};
+use super::vocabulary::{as_one_word, is_stop, is_weak, spellings, synonyms};
 
 /// Most terms of one question; a longer text (a pasted log) is searched by its first ones.
 const MOST_TERMS: usize = 24;
 
 /// How much a synonym counts against the word itself.
-const SYNONYM: f32 = 0.2;
+const SYNONYM: f32 = 0.35;
+
+/// How much a word counts that is in many questions whatever they ask.
+const WEAK: f32 = 0.4;
 
 /// How much another spelling of the word counts.
 const SPELLING: f32 = 0.9;
@@ -98,7 +102,6 @@ impl SearchQuestion {
                         | "changelog"
                         | "guide"
                         | "manual"
-                        | "document"
                         | "documented"
                 );
                 let whole = is_identifier(name);
@@ -109,6 +112,7 @@ impl SearchQuestion {
                 words(name, |_, word| {
                     let word = word.to_ascii_lowercase();
                     if (keep_stop_words || !is_stop(&word)) && word.len() > 1 {
+                        let weight = if is_weak(&word) { weight * WEAK } else { weight };
                         let term = self.word(&word, weight);
                         if let (Some(before), Some(term)) = (previous, term)
                             && term == before + 1

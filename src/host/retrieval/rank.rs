@@ -1,19 +1,22 @@
 //! The ranked answer to a question in natural language.
 //!
-//! Owns how files and places compare: rare terms count more, and of the rest what `windows` and `candidate` say. The same
+//! Owns the order of the stages and how files compare: rare terms count more, and of the rest what `windows` and `candidate` say.
+//! Their passages are compared by `rerank`. The same
 //! tree and the same question give the same answer.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-use super::candidate::{Candidate, CandidatePlace, CloserLook, PLACES_PER_FILE};
+use super::candidate::{Candidate, CloserLook};
 use super::evidence::Evidence;
 use super::known_files::KnownFiles;
-use super::meaning::Meaning;
+use super::meaning::{Meaning, NearPiece};
 use super::paths::label;
 use super::question::SearchQuestion;
+use super::rerank::{Ranked, choose, score};
 use super::scan::{Repeated, Scan, fade_repeated};
 use super::walk::WalkedTree;
-use super::windows::Scorer;
+use super::windows::{Scorer, Stretch};
 use super::workers::spread;
 use super::{Found, Place, RetrievalError};
 use crate::host::ports::WorkspaceView;
@@ -34,8 +37,8 @@ pub enum Stage {
     Reranking,
 }
 
-/// What the nearest place in meaning adds, against the score of the place that has the best words.
-const MEANING: f64 = 0.35;
+/// The power to which rarity counts: words of everyday language are rarer in code than what a question is about.
+const RARITY: f64 = 0.6;
 
 /// The best `limit` places for a question. `progress` hears, in this order, `TextSearch` with the lines that match, `VectorSearch` with
 /// the pieces that are near in meaning where the user has a model that says so, `SymbolSearch` with the definitions that match, and
@@ -85,13 +88,13 @@ pub fn find_places(
     let looked = spread(files.len(), cancel, |at| {
         let file = &tree.files[files[at].at];
         let text = tree.text(file, cancel)?;
-        let look = match known.symbols(files[at].at, file) {
-            Some(symbols) => CloserLook::with(file, text, symbols),
-            None => CloserLook::at(file, text, cancel)?,
-        };
-        Some(look.places(&files[at], &question, &scorer, near(files[at].at), label(view, file.root)))
+        match known.symbols(files[at].at, file) {
+            Some(symbols) => Some(CloserLook::with(file, text, symbols)),
+            None => CloserLook::at(file, text, cancel),
+        }
     })?;
-    found.places = best_places(&files, looked, limit);
+    found.places =
+        best_places(&files, looked, (&question, &scorer), near, limit, |at| label(view, tree.files[at].root));
     progress(Stage::Reranking, found.places.len() as u64);
     known.ask_for_the_rest();
     if let Some(meaning) = meaning {
@@ -117,29 +120,50 @@ fn all_files<'a>(
     files
 }
 
-/// The best places of all files, best first: by their words, and by how near they are in meaning where that is known.
-fn best_places(
+/// The best places of all files, best first. `near`: what is near in meaning in a file of the tree; `root`: what its root is called.
+fn best_places<'a>(
     files: &[Candidate<'_>],
-    looked: Vec<(usize, Vec<CandidatePlace>)>,
+    looked: Vec<(usize, CloserLook<'_>)>,
+    asked: (&SearchQuestion, &Scorer),
+    near: impl Fn(usize) -> &'a [NearPiece],
     limit: usize,
+    root: impl Fn(usize) -> Option<String>,
 ) -> Vec<Place> {
-    let best_words =
-        looked.iter().flat_map(|(_, places)| places).map(|one| one.place.score).fold(0.0, f64::max);
-    let mut places: Vec<(usize, Place)> = Vec::new();
-    for (at, of_file) in looked {
-        let mut of_file: Vec<Place> =
-            of_file.into_iter().map(|one| one.weighed(best_words * MEANING)).collect();
-        of_file.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.start_line.cmp(&b.start_line)));
-        of_file.truncate(PLACES_PER_FILE);
-        places.extend(of_file.into_iter().map(|place| (files[at].at, place)));
+    let best_file = files.iter().map(|file| file.worth.whole).fold(f64::MIN_POSITIVE, f64::max);
+    let (mut passages, mut ranked) = (Vec::new(), Vec::new());
+    for (nth, (at, look)) in looked.iter().enumerate() {
+        for (passage, mut features) in look.passages(&files[*at], asked, near(files[*at].at)) {
+            features.file /= best_file;
+            let Stretch { start, end, symbol, .. } = passage.stretch;
+            ranked.push(Ranked { file: nth, lines: (start, end), symbol, score: score(&features) });
+            passages.push(passage.stretch);
+        }
     }
-    places.sort_by(|(a_file, a), (b_file, b)| {
-        b.score.total_cmp(&a.score).then(a_file.cmp(b_file)).then(a.start_line.cmp(&b.start_line))
-    });
-    let best = places.first().map_or(0.0, |(_, place)| place.score);
-    // What is far from the best is noise, and an agent would read it.
-    places.retain(|(_, place)| place.score > best * 0.12);
-    places.into_iter().take(limit).map(|(_, place)| place).collect()
+    let chosen = choose(&ranked, limit);
+    let best = chosen.first().map_or(0.0, |at| ranked[*at].score);
+    let mut places: Vec<(usize, Place)> = Vec::new();
+    for at in chosen {
+        let Ranked { file, score, .. } = ranked[at];
+        let (of_file, look) = &looked[file];
+        let place = look.place(&passages[at], (score - best).exp(), root(files[*of_file].at));
+        places.push((file, place));
+    }
+    name_further(&mut places, &looked, &ranked);
+    places.into_iter().map(|(_, place)| place).collect()
+}
+
+/// Names with the best place of each file what else of the file fits.
+fn name_further(places: &mut [(usize, Place)], looked: &[(usize, CloserLook<'_>)], ranked: &[Ranked]) {
+    let mut named = BTreeSet::new();
+    for at in 0..places.len() {
+        let file = places[at].0;
+        if named.insert(file) {
+            let shown: Vec<&Place> =
+                places.iter().filter(|(other, _)| *other == file).map(|(_, place)| place).collect();
+            let of_file = ranked.iter().filter(|one| one.file == file).copied().collect();
+            places[at].1.further = looked[file].1.further(of_file, &shown);
+        }
+    }
 }
 
 fn lines_with(scan: &Scan, in_name: bool) -> u64 {
@@ -157,7 +181,7 @@ fn scorer(evidence: &Evidence, question: &SearchQuestion, files: usize) -> Score
         (1.0 + (files as f64 - seen + 0.5).max(0.5) / (seen + 0.5)).ln()
     };
     let mut weights: Vec<f64> =
-        (0..terms).map(|term| f64::from(question.terms[term].weight) * rarity(term)).collect();
+        (0..terms).map(|term| f64::from(question.terms[term].weight) * rarity(term).powf(RARITY)).collect();
     for (first, _) in &question.pairs {
         let both = weights[*first] + weights.get(first + 1).copied().unwrap_or(0.0);
         weights.push(0.3 * both);
@@ -196,7 +220,7 @@ mod tests {
         let fixture = tree();
         let found = ask(&fixture.view(), "where is the frame guard that refuses oversized frames?");
         let first = &found.places[0];
-        assert_eq!((first.path.as_str(), first.start_line, first.end_line), ("src/frame.rs", 1, 6));
+        assert_eq!((first.path.as_str(), first.start_line, first.end_line), ("src/frame.rs", 3, 6));
         assert_eq!(first.line, 4);
         assert!(
             first.snippet.contains("/// Refuses a frame") && first.snippet.contains("pub fn frame_guard")

@@ -4,9 +4,7 @@
 
 use std::collections::HashSet;
 
-use super::kinds::{asked_of_name, terms_of_name};
 use super::lines::shown;
-use super::question::SearchQuestion;
 use super::scan::Hit;
 use super::{Symbol, SymbolKind};
 
@@ -111,9 +109,10 @@ impl Scorer {
     }
 
     /// The line to jump to of a definition: where it begins; of a type whose member says more, that member.
-    fn focus(&self, hits: &[Hit], symbol: &Symbol) -> u64 {
+    pub(super) fn focus(&self, hits: &[Hit], symbol: &Symbol) -> u64 {
         let head = hits.partition_point(|hit| u64::from(hit.line) < symbol.start_line);
-        let is_type = !matches!(symbol.kind, SymbolKind::Function | SymbolKind::Method);
+        let is_type = !matches!(symbol.kind, SymbolKind::Function | SymbolKind::Method)
+            && !self.named.contains(&symbol.name.to_lowercase());
         let member = self.densest(&hits[head..]);
         let of_member: Vec<Hit> = hits[head..].iter().filter(|hit| hit.line == member).copied().collect();
         if is_type && self.score(&of_member) > self.score(&hits[..head]) {
@@ -134,40 +133,6 @@ impl Scorer {
         }
         line
     }
-
-    /// The definitions of a file in which something of the question stands, with their doc comments.
-    pub(super) fn definitions(
-        &self,
-        hits: &[Hit],
-        around: &[f32],
-        question: &SearchQuestion,
-        symbols: &[Symbol],
-        lines: &[&str],
-    ) -> Vec<Stretch> {
-        let mut found = Vec::new();
-        for (at, symbol) in symbols.iter().enumerate() {
-            let start = doc_start(lines, symbol.start_line);
-            let end = symbol.end_line.min(start + DEFINITION - 1).max(symbol.start_line);
-            let from = hits.partition_point(|hit| u64::from(hit.line) + 1 < start);
-            let to = hits.partition_point(|hit| u64::from(hit.line) < end);
-            // A module is a place for definitions, and they stand here themselves.
-            if from < to && (symbol.kind != SymbolKind::Module || symbol.end_line == symbol.start_line) {
-                // A whole definition answers better than lines of the same words cut anywhere, and best the one that
-                // is asked for by name.
-                let named = self.named.contains(&symbol.name.to_lowercase());
-                let factor = if named { 1.7 } else { 1.12 };
-                let factor = factor * (1.0 + 0.4 * asked_of_name(&symbol.name, question));
-                let mut said = around.to_vec();
-                for (term, weight) in symbol.container.iter().flat_map(|name| terms_of_name(name, question)) {
-                    said[term] += weight * 0.5;
-                }
-                let score = factor * self.score_within(&hits[from..to], &said);
-                let focus = if named { symbol.start_line } else { self.focus(&hits[from..to], symbol) };
-                found.push(Stretch { start, end, focus, score, symbol: Some(at) });
-            }
-        }
-        found
-    }
 }
 
 /// First line of the comments, attributes and decorators right above a line; both from 1.
@@ -182,52 +147,6 @@ pub(super) fn doc_start(lines: &[&str], line: u64) -> u64 {
         start -= 1;
     }
     start
-}
-
-/// Best stretches first, overlapping ones merged when the whole stays short, else left out; at most `most`.
-pub(super) fn without_overlap(mut all: Vec<Stretch>, most: usize) -> Vec<Stretch> {
-    all.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.start.cmp(&b.start)).then(a.end.cmp(&b.end)));
-    let mut kept: Vec<Stretch> = Vec::new();
-    for stretch in all {
-        let overlapping: Vec<usize> = (0..kept.len())
-            .filter(|at| stretch.start <= kept[*at].end && stretch.end >= kept[*at].start)
-            .collect();
-        match overlapping.as_slice() {
-            [] if kept.len() < most => kept.push(stretch),
-            [one] => {
-                let (start, end) = (kept[*one].start.min(stretch.start), kept[*one].end.max(stretch.end));
-                let free = kept
-                    .iter()
-                    .enumerate()
-                    .all(|(at, other)| at == *one || end < other.start || start > other.end);
-                // Only a stretch nearly as good is worth more lines.
-                if free && end - start < DEFINITION && stretch.score > kept[*one].score * 0.6 {
-                    kept[*one].start = start;
-                    kept[*one].end = end;
-                    // Of lines that lie in several definitions, the definition that fits nearly as well is named.
-                    if kept[*one].symbol.is_none()
-                        && stretch.symbol.is_some()
-                        && stretch.score > kept[*one].score * 0.75
-                    {
-                        kept[*one].symbol = stretch.symbol;
-                        kept[*one].focus = stretch.focus;
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-    kept
-}
-
-/// The innermost definition around the line to jump to, its doc comment included.
-pub(super) fn symbol_around(symbols: &[Symbol], lines: &[&str], focus: u64) -> Option<usize> {
-    symbols
-        .iter()
-        .enumerate()
-        .filter(|(_, symbol)| symbol.end_line >= focus && doc_start(lines, symbol.start_line) <= focus)
-        .min_by_key(|(at, symbol)| (symbol.end_line - symbol.start_line, *at))
-        .map(|(at, _)| at)
 }
 
 /// The lines of a stretch as they are shown.
@@ -258,15 +177,9 @@ mod tests {
     }
 
     #[test]
-    fn a_definition_shows_its_doc_comment_and_overlaps_are_merged() {
+    fn a_definition_shows_its_doc_comment() {
         let lines = ["//! Header", "", "/// Doc.", "#[inline]", "fn f() {", "}"];
         assert_eq!(doc_start(&lines, 5), 3);
-        let stretch = |start, end, score| Stretch { start, end, focus: start, score, symbol: None };
-        let merged = without_overlap(vec![stretch(1, 5, 2.0), stretch(4, 9, 1.9), stretch(20, 60, 1.0)], 3);
-        assert_eq!(merged, [stretch(1, 9, 2.0), stretch(20, 60, 1.0)]);
-        let definition = Stretch { focus: 8, symbol: Some(3), ..stretch(7, 12, 1.8) };
-        let named = without_overlap(vec![stretch(1, 9, 2.0), definition], 3);
-        assert_eq!(named, [Stretch { focus: 8, symbol: Some(3), ..stretch(1, 12, 2.0) }]);
         assert_eq!(snippet(&lines, 5, 99), "fn f() {\n}");
     }
 }
