@@ -1081,15 +1081,49 @@ describe("performance", () => {
       scroller.dispatchEvent(new Event("scroll"));
       await page.frame();
     };
+    const stands = () => [page.all(".to-end").length, top];
     await scrolled(3_000);
     // Nobody's hand: a row turned out higher than expected.
+    layout.scrollHeight = 3_700;
     await scrolled(2_500);
-    expect([page.all(".to-end").length, top]).toEqual([0, 3_000]);
-    scroller.dispatchEvent(new Event("wheel"));
+    expect(stands()).toEqual([0, 3_100]);
+    await scrolled(3_100);
+    // Nor is a click in the chat, or a wheel that goes down, when a row is smaller afterwards.
+    for (const event of [new MouseEvent("pointerdown"), new MouseEvent("pointerup"), new WheelEvent("wheel", { deltaY: 9 })])
+      scroller.dispatchEvent(event);
+    layout.scrollHeight = 3_600;
+    await scrolled(2_500);
+    expect(stands()).toEqual([0, 3_000]);
+    await scrolled(3_000);
+    // A wheel that goes up is, whatever the rows do meanwhile.
+    scroller.dispatchEvent(new WheelEvent("wheel", { deltaY: -9 }));
+    layout.scrollHeight = 3_700;
     await scrolled(2_000);
     await page.put(11, "chat", user("more", "more"));
-    expect([page.all(".to-end").length, top]).toEqual([1, 2_000]);
+    expect(stands()).toEqual([1, 2_000]);
     await page.click(".to-end");
+    expect(stands()).toEqual([0, 3_100]);
+    await scrolled(3_100);
+    // And so is whoever brings something into sight while no row moves.
+    await scrolled(2_700);
+    expect(stands()).toEqual([1, 2_700]);
+  });
+
+  it("a card that was brought into sight at the end of the chat does not end the following", async () => {
+    const page = await openPage({ lanes: { chat: [user("u1", "prompt"), ask()] } });
+    const scroller = page.one(".scroller");
+    let top = 0;
+    const layout = { scrollHeight: 500, clientHeight: 600 };
+    Object.defineProperties(scroller, {
+      scrollHeight: { get: () => layout.scrollHeight },
+      clientHeight: { get: () => layout.clientHeight },
+      scrollTop: { get: () => top, set: (to: number) => void (top = Math.max(0, Math.min(to, layout.scrollHeight - layout.clientHeight))) },
+    });
+    page.model.asks.bring("p1");
+    await page.frame();
+    layout.scrollHeight = 3_600;
+    await page.put(11, "chat", user("more", "more"));
+    await page.frame();
     expect([page.all(".to-end").length, top]).toEqual([0, 3_000]);
   });
 
