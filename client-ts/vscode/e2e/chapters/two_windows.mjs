@@ -55,7 +55,9 @@ export default async function twoWindows({ page, view, model, folder, editor, wi
 /** The titles of all sessions, newest first. */
 async function titles(view) {
   await view.getByRole("button", { name: "All sessions" }).click();
-  const found = await view.locator(".sessions li > .link").allTextContents();
+  const sessions = view.locator(".sessions li > .link");
+  await sessions.first().waitFor();
+  const found = await sessions.allTextContents();
   await view.getByRole("button", { name: "All sessions" }).click();
   return found;
 }
