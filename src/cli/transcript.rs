@@ -4,9 +4,8 @@
 //! passes `terminal::visible` here. Never asks the server for anything.
 
 use super::terminal::{marked, visible, visible_code};
-use crate::domain::approval::PermissionStatus;
-use crate::domain::fact::TurnOutcome;
-use crate::domain::view::{Block, BlockBody, ToolBlockStatus};
+use crate::domain::fact::{PlanStep, TurnOutcome};
+use crate::domain::view::{Block, BlockBody};
 
 /// The whole, with its title.
 pub(super) fn markdown(title: &str, blocks: &[Block]) -> String {
@@ -28,22 +27,20 @@ fn part(body: &BlockBody) -> Option<String> {
         }
         BlockBody::Tool { name, title, status, diff, .. } => {
             let did = visible_code(title.as_deref().unwrap_or(name));
-            let did = format!("- {did} ({})", of_call(*status));
+            let did = format!("- {did} ({})", status.word());
             Some(match diff.as_deref().filter(|diff| !diff.is_empty()) {
                 Some(diff) => format!("{did}\n\n{}", fenced(diff)),
                 None => did,
             })
         }
         BlockBody::Permission { permission, status, .. } => {
-            Some(format!("- Asked: {} ({})", marked(&permission.title), of_ask(*status)))
+            Some(format!("- Asked: {} ({})", marked(&permission.title), status.as_str()))
         }
         BlockBody::Patch { diff: Some(diff), .. } => Some(fenced(diff)),
         BlockBody::Plan { steps } => {
-            let step = |done: bool, text: &str| format!("- [{}] {}", mark(done), visible_code(text));
-            let steps: Vec<_> = steps
-                .iter()
-                .map(|one| step(matches!(one.status.as_deref(), Some("done" | "completed")), &one.text))
-                .collect();
+            let mark = |step: &PlanStep| if step.is_done() { 'x' } else { ' ' };
+            let steps: Vec<_> =
+                steps.iter().map(|step| format!("- [{}] {}", mark(step), visible_code(&step.text))).collect();
             (!steps.is_empty()).then(|| steps.join("\n"))
         }
         BlockBody::Notice { text, .. } => Some(quoted(text)),
@@ -72,31 +69,6 @@ fn part(body: &BlockBody) -> Option<String> {
     }
 }
 
-fn mark(done: bool) -> char {
-    if done { 'x' } else { ' ' }
-}
-
-fn of_call(status: ToolBlockStatus) -> &'static str {
-    match status {
-        ToolBlockStatus::Running => "running",
-        ToolBlockStatus::Ok => "done",
-        ToolBlockStatus::Failed => "failed",
-        ToolBlockStatus::Denied => "denied",
-        ToolBlockStatus::Cancelled => "cancelled",
-    }
-}
-
-fn of_ask(status: PermissionStatus) -> &'static str {
-    match status {
-        PermissionStatus::Pending => "waits for an answer",
-        PermissionStatus::Saving => "being saved",
-        PermissionStatus::Allowed => "allowed",
-        PermissionStatus::Denied => "denied",
-        PermissionStatus::Cancelled => "cancelled",
-        PermissionStatus::Expired => "expired",
-    }
-}
-
 fn quoted(text: &str) -> String {
     format!("> {}", visible(text.trim()).replace('\n', "\n> "))
 }
@@ -112,7 +84,6 @@ fn fenced(diff: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::fact::PlanStep;
 
     #[test]
     fn a_conversation_is_written_as_markdown_that_a_terminal_does_not_obey() {

@@ -3,7 +3,7 @@
 //! Owns what a person reads of each block. Pure.
 
 use crate::domain::fact::TurnOutcome;
-use crate::domain::view::{Block, BlockBody, ToolBlockStatus};
+use crate::domain::view::{Block, BlockBody};
 use crate::protocol::desktop::body::{HistoryEntry, HistoryRole};
 
 /// Bytes of the texts of a snapshot: it goes as one frame, which a client has to hold whole.
@@ -52,7 +52,7 @@ fn words(body: &BlockBody) -> Option<(HistoryRole, String)> {
         BlockBody::Assistant { text, .. } => (HistoryRole::Assistant, text.clone()),
         BlockBody::Reasoning { text, .. } => (HistoryRole::Reasoning, text.clone()),
         BlockBody::Tool { name, title, status, preview, diff, .. } => {
-            let first = format!("{} ({})", title.as_deref().unwrap_or(name), status_word(*status));
+            let first = format!("{} ({})", title.as_deref().unwrap_or(name), status.word());
             (HistoryRole::Tool, lines(&first, preview.as_deref().or(diff.as_deref())))
         }
         BlockBody::Permission { permission, status, .. } => {
@@ -83,14 +83,4 @@ fn words(body: &BlockBody) -> Option<(HistoryRole, String)> {
         BlockBody::Link { uri, label, .. } => (HistoryRole::Notice, lines(label, Some(uri))),
         BlockBody::Unknown { preview, .. } => (HistoryRole::Notice, preview.clone()),
     })
-}
-
-fn status_word(status: ToolBlockStatus) -> &'static str {
-    match status {
-        ToolBlockStatus::Running => "running",
-        ToolBlockStatus::Ok => "done",
-        ToolBlockStatus::Failed => "failed",
-        ToolBlockStatus::Denied => "denied",
-        ToolBlockStatus::Cancelled => "cancelled",
-    }
 }

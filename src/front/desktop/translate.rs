@@ -305,7 +305,7 @@ impl Translator {
             BlockBody::Tool { .. } => self.put_tool(&block, told),
             BlockBody::Permission { permission, status, .. } => self.put_permission(permission, status, told),
             BlockBody::Plan { steps } => {
-                let done = steps.iter().filter(|step| is_done(step.status.as_deref())).count() as u64;
+                let done = steps.iter().filter(|step| step.is_done()).count() as u64;
                 let total = steps.len() as u64;
                 self.plan = ((done + 1).min(total), total);
                 let steps = steps.into_iter().zip(1..).map(|(step, step_number)| PlanStep {
@@ -483,10 +483,6 @@ fn thinks(phase: ThinkingPhase, message: &str, told: &mut Vec<ClientNews>) {
 
 fn notice(level: NoticeLevel, message: String, told: &mut Vec<ClientNews>) {
     told.push(say(HostMessage::Notice { level, message, code: None }));
-}
-
-fn is_done(status: Option<&str>) -> bool {
-    matches!(status, Some("done" | "completed"))
 }
 
 #[cfg(test)]

@@ -106,10 +106,9 @@ fn plain_lines(text: &str) -> String {
 }
 
 fn step(step: &PlanStep) -> String {
-    let done = matches!(step.status.as_deref(), Some("done" | "completed"));
     format!(
         "- [{}] {}",
-        if done { "x" } else { " " },
+        if step.is_done() { "x" } else { " " },
         step.text.split_whitespace().collect::<Vec<_>>().join(" ")
     )
 }

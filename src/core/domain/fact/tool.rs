@@ -160,3 +160,10 @@ pub struct PlanStep {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
 }
+
+impl PlanStep {
+    /// Whether it is done, in the words of the engines that have plans.
+    pub fn is_done(&self) -> bool {
+        matches!(self.status.as_deref(), Some("done" | "completed"))
+    }
+}

@@ -378,6 +378,19 @@ pub enum ToolBlockStatus {
     Cancelled,
 }
 
+impl ToolBlockStatus {
+    /// In a word for a person.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Ok => "done",
+            Self::Failed => "failed",
+            Self::Denied => "denied",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
 /// One file of a patch block.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
