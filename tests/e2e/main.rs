@@ -49,6 +49,7 @@ mod desktop_seed;
 mod desktop_turns;
 #[cfg(unix)]
 mod desktop_two_people;
+mod desktop_undecided;
 mod diffs;
 mod disk;
 mod doctor;

@@ -5,6 +5,7 @@
 mod open_turn;
 mod said;
 mod standing;
+mod stands_again;
 mod talk;
 mod task;
 mod undecided;

@@ -12,6 +12,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::open_turn::LinkTurn;
 use super::task::{LinkTask, TalkEnd};
+use super::undecided::WaitingEnd;
 use super::wake::{DEAD, GREETING, IDLE, QUESTION, REPLAYING, STATE};
 use crate::app::ports::{EngineCursor, EngineReport};
 use crate::domain::dialect::desktop::ASKS_ITSELF;
@@ -184,7 +185,9 @@ impl LinkTask {
             self.pass_on(event).await;
         }
         self.release_held().await;
-        self.end_that_waits().await;
+        if news.is_of_a_turn() {
+            self.follows_an_end().await;
+        }
         let event = match news {
             HostNews::Ended { .. } if self.is_of_our_turn() => match self.undecided.ends(event) {
                 Some(event) => event,
@@ -192,14 +195,7 @@ impl LinkTask {
             },
             _ => event,
         };
-        let of_turn = !matches!(
-            news,
-            HostNews::Hello(_)
-                | HostNews::State(_)
-                | HostNews::Behind
-                | HostNews::Settled(_)
-                | HostNews::Beside
-        );
+        let of_turn = news.is_of_a_turn();
         let is_ours = self.is_of_our_turn();
         if let Some(turn) = self.turn.as_mut().filter(|_| of_turn && is_ours && news != HostNews::Failed) {
             turn.goes_on();
@@ -354,14 +350,37 @@ impl LinkTask {
         self.end_turn_by(end).await;
     }
 
-    async fn end_turn_by(&mut self, end: Option<EngineEvent>) {
-        let Some(event) = end else { return };
+    /// The host speaks of a turn again: the one that waits for a decision goes on, or is over and another one follows.
+    async fn follows_an_end(&mut self) {
+        self.undecided.goes_on();
+        let Some(end) = self.undecided.give_up() else { return };
+        let text = "The desktop host went on before it was decided on the change that it had proposed, so that question is closed and \
+                    nothing was written; ask for the change again if you still want it.";
+        self.notice("warning", text.to_owned()).await;
+        self.end_turn_by(Some(end)).await;
+    }
+
+    async fn end_turn_by(&mut self, end: Option<WaitingEnd>) {
+        let event = match end {
+            Some(WaitingEnd::Said(event)) => event,
+            Some(WaitingEnd::Unknown) => return self.end_turn_of_unknown_fate().await,
+            None => return,
+        };
         let news = HostNews::of(&event);
         let event = self.numbered(event);
         self.pass_on(event).await;
         if let HostNews::Ended { message, cancelled } = news {
             self.ended(&message, cancelled).await;
         }
+    }
+
+    async fn end_turn_of_unknown_fate(&mut self) {
+        let origin = self.parts.client.origin();
+        let why = format!(
+            "The connection to the desktop host at {origin} broke behind the change that it had proposed, so whether it went on with this \
+             turn cannot be known; the change is decided, look at the session before you send the prompt again."
+        );
+        self.turn_over(Some(why.into()), false).await;
     }
 
     /// Tells the loop of a message, under the next number of this session.

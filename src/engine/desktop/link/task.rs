@@ -14,14 +14,14 @@ use tokio::time::Instant;
 
 use super::open_turn::{LinkTurn, LinkTurnOver};
 use super::said::SaidToHost;
-use super::standing::{LinkBefore, SocketStanding, StandingTurn, TurnFate};
+use super::standing::LinkBefore;
 use super::undecided::UndecidedChanges;
 use super::wake::{SOON, TOKEN, pause};
 use crate::app::inbox::Reply;
 use crate::app::ports::{
     AttachedTurn, ClientRequest, EngineDecision, EngineReport, LinkNews, StreamReport, TurnFailure,
 };
-use crate::domain::dialect::desktop::hear::{HostHello, HostResume, HostSettled, HostState};
+use crate::domain::dialect::desktop::hear::{HostHello, HostSettled};
 use crate::domain::dialect::desktop::place::HostPlace;
 use crate::domain::dialect::desktop::say;
 use crate::domain::event::EngineEvent;
@@ -59,7 +59,7 @@ pub(super) struct LinkTask {
     /// Ids of prompts that were taken back.
     taken_back: VecDeque<String>,
     /// What an earlier process may have been doing when it ended.
-    left_doing: Option<String>,
+    pub(super) left_doing: Option<String>,
     /// It is being looked for what changed of the context.
     looks_at_context: bool,
     pub(super) hello: HostHello,
@@ -82,7 +82,7 @@ pub(super) struct LinkTask {
     /// What came of a turn that was given up and whose end may still come.
     pub(super) given_up: Option<String>,
     /// Tries since it last stood, and why the last one failed.
-    trouble: Option<(u32, String)>,
+    pub(super) trouble: Option<(u32, String)>,
 }
 
 /// What a try to open a socket came to.
@@ -292,6 +292,7 @@ impl LinkTask {
 
     async fn stop(&mut self) {
         self.end_that_waits().await;
+        self.undecided = UndecidedChanges::default();
         let now = self.now();
         let Some(turn) = self.turn.as_mut() else { return };
         if !turn.is_at_host() {
@@ -363,6 +364,7 @@ impl LinkTask {
             None => !self.said.is_about(&request_id) && by.as_ref() != Some(&self.parts.name),
         };
         self.said.is_settled(&request_id);
+        self.change_over(&request_id).await;
         if self.settled.len() >= ASKS {
             self.settled.pop_front();
         }
@@ -381,7 +383,7 @@ impl LinkTask {
 
     /// A socket stands again behind a break: what was said of something that still waits at the host is said again, in order; the
     /// host never heard it. Of the rest it heard.
-    fn say_again(&mut self, waiting: &[String]) {
+    pub(super) fn say_again(&mut self, waiting: &[String]) {
         for text in self.said.lost(waiting) {
             // What was not sent before is sent now.
             if !self.unsent.contains(&text) {
@@ -431,89 +433,6 @@ impl LinkTask {
             self.unsent.pop_front();
         }
         self.unsent.push_back(text);
-    }
-
-    /// A socket is gone. A host of the public source ends the socket to end a turn that was stopped.
-    async fn broke(&mut self, stood: bool) {
-        if stood {
-            self.before = LinkBefore::Stood(self.now());
-        }
-        self.end_that_waits().await;
-        if self.turn.as_ref().is_some_and(LinkTurn::is_stopping) {
-            self.turn_over(None, true).await;
-        }
-    }
-
-    /// The socket stands: what that means for the session is said.
-    pub(super) async fn settle(&mut self, state: Option<HostState>) {
-        let before = match self.before {
-            LinkBefore::Stood(since) => LinkBefore::Stood(self.now().saturating_sub(since)),
-            before => before,
-        };
-        let turn = match self.turn.as_ref().filter(|turn| turn.is_at_host()) {
-            None => StandingTurn::None,
-            Some(turn) if turn.is_begun() => StandingTurn::Begun,
-            Some(_) => StandingTurn::Sent,
-        };
-        if let Some(place) = state.as_ref().and_then(|state| state.place.clone()) {
-            self.place = Some(place);
-        }
-        if let (LinkBefore::Stood(_), Some(state)) = (before, &state) {
-            self.say_again(&state.waiting);
-        }
-        let unheard = self.unheard(before, state.as_ref());
-        let replayed = self.replayed;
-        let (news, fate) = SocketStanding { heard: self.heard, before, turn, state, replayed }.told();
-        (self.stands, self.trouble) = (true, None);
-        self.parts.state().standing.insert(self.session_id.clone());
-        match fate {
-            TurnFate::GoesOn => {}
-            TurnFate::Over => self.turn = None,
-            TurnFate::InDoubt => {
-                let now = self.now();
-                self.turn.iter_mut().for_each(|turn| turn.is_doubted(now));
-            }
-        }
-        for news in news {
-            self.link(news).await;
-        }
-        if let Some(text) = unheard {
-            self.notice("warning", text).await;
-        }
-        self.tell_left_doing().await;
-    }
-
-    /// What is said of questions that a host asked while the connection was away, and that it does not ask again: this side knows that
-    /// they wait, and not what they are.
-    fn unheard(&self, before: LinkBefore, state: Option<&HostState>) -> Option<String> {
-        let LinkBefore::Stood(_) = before else { return None };
-        let state = state.filter(|state| state.resume != Some(HostResume::Whole))?;
-        let questions = state.questions.iter().filter(|id| !self.asks.contains_key(*id)).count();
-        (questions > 0).then(|| {
-            let what = if questions == 1 { "a question".to_owned() } else { format!("{questions} questions") };
-            format!(
-                "While the connection was away the desktop host asked {what} that still waits there and cannot be shown here; answer at \
-                 another client of the host, or stop the turn."
-            )
-        })
-    }
-
-    /// What was allowed is done once: of what a process did that is gone nobody knows the end, and nobody does it again. A host that
-    /// does it itself tells its end.
-    async fn tell_left_doing(&mut self) {
-        let Some(title) = self.left_doing.take() else { return };
-        if self.hello.runs() && self.hello.applies() {
-            return;
-        }
-        let text = format!(
-            "breadboard-ls ended while it may have been doing what was allowed last ({title}); how that ended is not known, and it is not done again. Look at it, and stop the turn if the host waits for it."
-        );
-        self.notice("warning", text).await;
-    }
-
-    /// Whether how the session stands decides something.
-    pub(super) fn wants_state(&self) -> bool {
-        self.before != LinkBefore::Made
     }
 
     /// What is waited for may be over.

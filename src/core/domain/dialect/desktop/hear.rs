@@ -68,6 +68,13 @@ pub enum HostNews {
     Beside,
 }
 
+impl HostNews {
+    /// Whether it says something of a turn, ours or another's.
+    pub fn is_of_a_turn(&self) -> bool {
+        !matches!(self, Self::Hello(_) | Self::State(_) | Self::Behind | Self::Settled(_) | Self::Beside)
+    }
+}
+
 /// How far a tool is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolMoment {
