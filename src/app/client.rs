@@ -17,6 +17,7 @@ use super::ports::Outbox;
 use super::prompter::Prompters;
 use super::subscription::Subscription;
 use super::tell::Unsaid;
+use crate::domain::approval::NamedClient;
 use crate::domain::coded_error::CodedError;
 use crate::domain::edits::overlay::{Overlay, PositionEncoding};
 use crate::protocol::notification::ConnectionParams;
@@ -57,6 +58,8 @@ pub(super) struct Client {
     /// Whether the user trusts the workspace in this window.
     pub(super) trusted: bool,
     pub(super) encoding: PositionEncoding,
+    /// What it calls itself.
+    pub(super) named: Option<NamedClient>,
     pub(super) abilities: EditorAbilities,
     /// Its open buffers.
     pub(super) overlay: Arc<Overlay>,
@@ -91,6 +94,7 @@ impl Client {
             latency_wish: None,
             trusted: false,
             encoding: PositionEncoding::default(),
+            named: None,
             abilities: EditorAbilities::default(),
             overlay: Arc::new(Overlay::new()),
             unknown_buffers: BTreeSet::new(),

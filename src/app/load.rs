@@ -36,6 +36,7 @@ impl App {
         let Some(client) = self.clients.get_mut(id) else { return };
         client.encoding = start.encoding;
         client.can(start.editor);
+        client.named.clone_from(&start.named);
         client.trusted =
             start.overrides.workspace_trusted.or(start.options.workspace_trusted).unwrap_or(false);
         self.clients.scopes_changed = true;
@@ -68,7 +69,7 @@ impl App {
             self.say("warning", problem);
         }
         self.settings.secrets = start.secrets;
-        self.settings.editor_name = start.editor_name;
+        self.settings.editor_name = start.named.map(|named| named.name);
         self.batching = Batching { set: self.settings.delivery, in_force: self.settings.delivery };
         let mut folders = start.folders;
         super::on_editor::tell_apart(&mut folders);

@@ -139,7 +139,7 @@ impl App {
         match news {
             // An engine that settles with our answer may tell of another client's.
             LoopNews::Answered(answer) => {
-                self.confirmed(session_id, &answer.engine_request_id, answer.allowed);
+                self.confirmed(session_id, answer);
             }
             LoopNews::Ends { cancelled } if traits.turn_end == TurnEnd::Event => {
                 self.run_ended(session_id, cancelled);
@@ -204,6 +204,7 @@ impl App {
             given: None,
             given_rule: None,
             given_by: None,
+            client: None,
             answered: None,
             engine_seq,
             proposal,

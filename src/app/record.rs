@@ -11,7 +11,8 @@ use super::ports::{AgentProcess, Attachment, SessionRow};
 use super::turn::TurnState;
 use crate::domain::agent_mode::AgentMode;
 use crate::domain::approval::{
-    AskRoot, OfferedRule, Permission, PermissionRule, PermissionStatus, Proposal, RootedRule, RuleHolder,
+    AskRoot, NamedClient, OfferedRule, Permission, PermissionRule, PermissionStatus, Proposal, RootedRule,
+    RuleHolder,
 };
 use crate::domain::delivery::queue::PromptQueue;
 use crate::domain::dialect::acp::state::AgentState;
@@ -275,6 +276,9 @@ pub(super) struct Ask {
     /// Who answered, where it was not the user, while the engine has not confirmed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given_by: Option<Settler>,
+    /// The client at which the user answered, where it has a name; from the answer on, whether it is confirmed or not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<NamedClient>,
     /// What was answered, while the engine has not confirmed it.
     #[serde(default)]
     pub answered: Option<PermissionStatus>,
@@ -337,6 +341,11 @@ pub(super) enum Settler {
 }
 
 impl Settler {
+    /// Whether somebody answered at a client of this server.
+    pub(super) fn is_at_a_client(self) -> bool {
+        matches!(self, Self::User | Self::Client)
+    }
+
     /// The word on the wire.
     pub(super) fn as_str(self) -> &'static str {
         match self {

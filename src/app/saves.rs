@@ -215,6 +215,7 @@ impl App {
             outcome: ApprovalOutcome::Recorded,
             resolution: None,
             resolved_by: None,
+            client: None,
         })
     }
 

@@ -8,6 +8,7 @@ use url::Url;
 
 use super::plain;
 use crate::app::inbox::{EditorAbilities, Folder, StartUp, TraceLevel};
+use crate::domain::approval::NamedClient;
 use crate::domain::edits::overlay::PositionEncoding;
 use crate::domain::policy::file_lists::{BadPattern, FileLists};
 use crate::domain::policy::settings_secrets::SecretValues;
@@ -24,11 +25,17 @@ pub fn read_start_up(params: &Value, overrides: Overrides) -> (StartUp, Vec<Stri
         folders: read_folders(params),
         encoding: read_encoding(params),
         editor: read_abilities(params),
-        editor_name: params.pointer("/clientInfo/name").and_then(Value::as_str).map(str::to_owned),
+        named: read_name(params),
         trace: params.get("trace").and_then(read_trace).unwrap_or_default(),
         secrets: SecretValues::of_options(params.get("initializationOptions").unwrap_or(&Value::Null)),
     };
     (start_up, warnings)
+}
+
+/// What the editor calls itself.
+fn read_name(params: &Value) -> Option<NamedClient> {
+    let said = |path: &str| params.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    NamedClient::said(said("/clientInfo/name"), said("/clientInfo/version"))
 }
 
 /// A trace level, where it is one.

@@ -11,6 +11,7 @@ use super::reply::{EditorReply, Reply};
 use super::standard::{PlainAbilities, StandardAnswer, StandardRequest};
 use crate::app::client::ClientId;
 use crate::app::ports::{FileJobDone, Outbox, Secret};
+use crate::domain::approval::NamedClient;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::edits::overlay::{ContentChange, PositionEncoding};
 use crate::domain::edits::watched_file::WatchedFile;
@@ -256,7 +257,7 @@ pub struct StartUp {
     /// What the editor can do.
     pub editor: EditorAbilities,
     /// What the editor calls itself.
-    pub editor_name: Option<String>,
+    pub named: Option<NamedClient>,
     /// `initialize.trace`.
     pub trace: TraceLevel,
     /// Secrets that stand in the options, by the rule of `domain::policy::settings_secrets`.

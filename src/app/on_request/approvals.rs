@@ -64,6 +64,7 @@ impl App {
             ApprovalAnswer::New(option, rule, content) => (option, rule, content),
             ApprovalAnswer::Given(result) => return reply.answer(result),
         };
+        self.answered_at(client, &session_id, &request_id);
         if self.saves_first(&option) {
             return reply.settle(self.save_and_run(client, &session_id, &request_id));
         }
@@ -97,7 +98,16 @@ impl App {
             outcome: ApprovalOutcome::Recorded,
             resolution: Some(status),
             resolved_by: Some(by.as_str().to_owned()),
+            client: self.clients.get(client).and_then(|client| client.named.clone()),
         });
+    }
+
+    /// Remembers at which client a request is answered, for the others and for whoever comes later.
+    pub(super) fn answered_at(&mut self, client: ClientId, session_id: &str, request_id: &str) {
+        let named = self.clients.get(client).and_then(|client| client.named.clone());
+        if let Some(ask) = self.live_mut(session_id).and_then(|live| live.asks.get_mut(request_id)) {
+            ask.client = named;
+        }
     }
 
     /// Who answers where this client does.
@@ -195,6 +205,7 @@ impl App {
             outcome: ApprovalOutcome::AlreadyResolved,
             resolution: Some(ask.status),
             resolved_by: ask.resolved_by.map(|by| by.as_str().to_owned()),
+            client: ask.client,
         })
     }
 
@@ -260,11 +271,16 @@ impl App {
         settle_proposal(&mut ask, status, by, tells && part.is_none());
         ask.status = status;
         ask.resolved_by = Some(by);
+        let is_answer = matches!(status, PermissionStatus::Allowed | PermissionStatus::Denied);
+        ask.client.take_if(|_| !(by.is_at_a_client() || (by == Settler::Engine && is_answer)));
         self.note_ask(session_id, &ask);
         let turn = self.known(session_id).ok().and_then(|session| session.record.turn.open());
         let mut payload = settled_as(request_id, status, &option_id, by);
         let rule = ask.rule_of(&option_id, rule.as_ref()).filter(|_| status == PermissionStatus::Allowed);
-        if matches!(by, Settler::User | Settler::Client)
+        if let Some(client) = &ask.client {
+            payload.insert("client".to_owned(), serde_json::to_value(client).unwrap_or_default());
+        }
+        if by.is_at_a_client()
             && let Some(mut chosen) = chosen_option(&ask, &option_id, rule.as_ref())
         {
             chosen.label = part.clone().unwrap_or(chosen.label);
@@ -413,6 +429,7 @@ fn on_its_way(request_id: &str, ask: &Ask) -> ApprovePermissionResult {
         outcome: ApprovalOutcome::AlreadyResolved,
         resolution: ask.answered,
         resolved_by: Some(by.as_str().to_owned()),
+        client: ask.client.clone(),
     }
 }
 

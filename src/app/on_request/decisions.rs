@@ -14,6 +14,7 @@ use crate::domain::approval::{
     PermissionOption, PermissionOptionKind, PermissionRule, PermissionStatus, RuleScope,
 };
 use crate::domain::coded_error::{CodedError, ErrorCode};
+use crate::domain::fact::Confirmed;
 use crate::protocol::request::*;
 
 impl App {
@@ -97,6 +98,7 @@ impl App {
             if let Some(ask) = ask {
                 ask.answered = None;
                 ask.given_by = None;
+                ask.client = None;
                 let ask = ask.clone();
                 self.note_ask(session_id, &ask);
                 if error.code == ErrorCode::Conflict {
@@ -113,15 +115,17 @@ impl App {
                 outcome: ApprovalOutcome::Recorded,
                 resolution: None,
                 resolved_by: None,
+                client: None,
             }));
         }
     }
 
     /// The engine said that an ask is answered, by us or by another client.
-    pub(in crate::app) fn confirmed(&mut self, session_id: &str, engine_request_id: &str, allowed: bool) {
+    pub(in crate::app) fn confirmed(&mut self, session_id: &str, confirmed: Confirmed) {
+        let Confirmed { engine_request_id, allowed, client, .. } = confirmed;
         let Some(live) = self.live_mut(session_id) else { return };
         // Engines repeat their ids; at most one of them waits.
-        let waiting = live.asks.iter().find(|(_, ask)| ask.engine_request_id == engine_request_id);
+        let waiting = live.asks.iter_mut().find(|(_, ask)| ask.engine_request_id == engine_request_id);
         let Some((request_id, ask)) = waiting else { return };
         let request_id = request_id.clone();
         let given_by = ask.given_by.unwrap_or(Settler::User);
@@ -132,6 +136,9 @@ impl App {
             (false, Some(PermissionStatus::Expired)) => (PermissionStatus::Expired, Settler::Expiry),
             (false, _) => (PermissionStatus::Denied, Settler::Engine),
         };
+        if by == Settler::Engine {
+            ask.client = client;
+        }
         let wanted = if allowed { PermissionOptionKind::AllowOnce } else { PermissionOptionKind::Deny };
         let option = ask.permission.options.iter().find(|option| option.kind == wanted);
         // The user's own answer may be another one of the same kind.

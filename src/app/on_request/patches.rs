@@ -68,7 +68,8 @@ impl App {
             let left = (0..proposal.files.len())
                 .filter(|index| proposal.files[*index].has(HunkState::Accepted))
                 .collect();
-            let ask = Ask { answered: Some(PermissionStatus::Allowed), sent: true, ..ask };
+            let named = self.clients.get(client).and_then(|client| client.named.clone());
+            let ask = Ask { answered: Some(PermissionStatus::Allowed), sent: true, client: named, ..ask };
             self.keep_decision(&session_id, ask.clone());
             let step = match compares {
                 true => WriteStep::Compare { digest: params.digest },

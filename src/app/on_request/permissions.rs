@@ -145,6 +145,7 @@ impl App {
             permission: ask.permission,
             status: ask.status,
             resolved_by: ask.resolved_by.map(|by| by.as_str().to_owned()),
+            client: ask.client,
         })
     }
 

@@ -192,8 +192,8 @@ impl App {
                     },
                 ),
                 News::Tool { message_id, block } => (message_id, TabMessage::Tool { block: *block }),
-                News::Permission { message_id, permission, status, chosen, problem } => {
-                    (message_id, TabMessage::Permission { permission, status, chosen, problem })
+                News::Permission { message_id, permission, status, chosen, client, problem } => {
+                    (message_id, TabMessage::Permission { permission, status, chosen, client, problem })
                 }
                 News::Anew => {
                     if let Ok(tab) = self.tabs.get_mut(tab_id) {

@@ -336,8 +336,9 @@ pub enum LocalKind {
     /// What went with the prompt before it: `{ messageId, command?, items, notes }`; an item is `{ kind, label, uri?, text?, isPart? }`.
     /// With `update: true` it is what changed of it while its turn ran, as the engine was told.
     Context,
-    /// An ask was settled: `{ requestId, status, optionId?, resolvedBy, chosen? }`, where `chosen` is the option that the user took
-    /// and the rule that was saved with it: `{ optionId, label, rule? }`, as a `permission` block has it.
+    /// An ask was settled: `{ requestId, status, optionId?, resolvedBy, chosen?, client? }`, where `chosen` is the option that the user
+    /// took and the rule that was saved with it, `{ optionId, label, rule? }`, and `client` the client at which that was,
+    /// `{ name, version }`, both as a `permission` block has them.
     PermissionSettled,
     /// An ask was answered with what saves first: `{ requestId, problem? }`. With a `problem` that failed, and the ask waits again.
     PermissionSaving,

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::standing::ApprovalsState;
-use crate::domain::approval::{Permission, PermissionStatus, RuleHolder, RuleScope};
+use crate::domain::approval::{NamedClient, Permission, PermissionStatus, RuleHolder, RuleScope};
 
 /// Params of `bb/permission/list`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -100,6 +100,9 @@ pub struct PermissionGetResult {
     /// Who settled it, as in `bb/approvePermission`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved_by: Option<String>,
+    /// The client at which the user answered, where it has a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<NamedClient>,
 }
 
 /// Params of `bb/permission/revoke`.

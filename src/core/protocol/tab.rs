@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::request::{Disposition, QueueItem};
-use crate::domain::approval::{ChosenOption, Permission, PermissionStatus};
+use crate::domain::approval::{ChosenOption, NamedClient, Permission, PermissionStatus};
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::context::choice::ContextChoice;
 use crate::domain::shown::{Kind, show};
@@ -248,6 +248,9 @@ pub enum TabMessage {
         /// The option that the user chose, and the rule that was saved with it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         chosen: Option<ChosenOption>,
+        /// The client at which the user answered, where it has a name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        client: Option<NamedClient>,
         /// Why it waits again after it was answered: one sentence.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         problem: Option<String>,

@@ -1,7 +1,7 @@
 //! An answer of a client to a request for approval, on its way to the loop.
 //!
-//! Owns what the three scopes of the seed come to. One answer to a request at a time, so that the others can be told whose was
-//! taken; the loop takes the first and says of a later one how it was settled.
+//! Owns what the three scopes of the seed come to. The loop takes the first answer, and says of a later one how it was settled and
+//! at which client.
 
 use super::link::SessionLink;
 use crate::domain::approval::Decision;
@@ -32,17 +32,10 @@ pub(super) async fn give(link: &SessionLink, given: GivenApproval) -> Result<(),
             "An answer for a file or a hunk names its `file_path`; add it.",
         ));
     }
-    let _turn = link.workspace.attendance.turn_to_answer(&given.request_id).await;
-    link.workspace.attendance.answers(&given.request_id, &link.named);
-    let request_id = given.request_id.clone();
-    let taken = match given.scope {
+    match given.scope {
         PatchScope::All => as_a_whole(link, given).await,
         PatchScope::File | PatchScope::Hunk => in_part(link, given).await,
-    };
-    if taken.is_err() {
-        link.workspace.attendance.answered_not(&request_id, &link.named);
     }
-    taken
 }
 
 async fn as_a_whole(link: &SessionLink, given: GivenApproval) -> Result<(), DesktopRefusal> {
@@ -60,7 +53,7 @@ async fn as_a_whole(link: &SessionLink, given: GivenApproval) -> Result<(), Desk
     if answer.outcome == ApprovalOutcome::Recorded {
         return Ok(());
     }
-    let by = link.workspace.attendance.answered_before(&given.request_id);
+    let by = answer.client;
     let words = by.as_ref().map_or_else(String::new, |by| format!(" by {}", by.name));
     let status = serde_json::to_value(answer.resolution).unwrap_or_default();
     Err(DesktopRefusal::new(

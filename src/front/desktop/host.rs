@@ -20,6 +20,7 @@ use super::outbox::DeafOutbox;
 use super::pairing::PairingDesk;
 use super::policy_file::KeptPolicy;
 use crate::app::inbox::{EditorAbilities, Folder, Inbox, StartUp};
+use crate::domain::approval::NamedClient;
 use crate::host::index::{IndexTask, Indexes};
 use crate::protocol::Request;
 use crate::protocol::desktop::refusal::{DesktopRefusal, RefusalCode};
@@ -243,8 +244,8 @@ impl HostedWorkspace {
     }
 
     /// What the loop learns of a client of this workspace.
-    pub(super) fn start_up(&self, abilities: EditorAbilities) -> StartUp {
-        start_up(&self.uri, &self.name, &self.path, &self.overrides, abilities)
+    pub(super) fn start_up(&self, named: Option<NamedClient>, abilities: EditorAbilities) -> StartUp {
+        StartUp { named, ..start_up(&self.uri, &self.name, &self.path, &self.overrides, abilities) }
     }
 
     /// Asks the loop for no client in particular.

@@ -10,9 +10,9 @@ use tokio::sync::Notify;
 use super::host::HostedWorkspace;
 use super::loop_client::LoopClient;
 use crate::app::ClientId;
+use crate::domain::approval::NamedClient;
 use crate::domain::context::shape::UserContext;
 use crate::protocol::Request;
-use crate::protocol::desktop::host_message::NamedClient;
 use crate::protocol::desktop::refusal::DesktopRefusal;
 
 /// See the module.
@@ -20,7 +20,6 @@ pub(super) struct SessionLink {
     pub(super) workspace: Arc<HostedWorkspace>,
     pub(super) session_id: String,
     pub(super) id: ClientId,
-    pub(super) named: NamedClient,
     /// ClientNews when others come and go.
     pub(super) others_changed: Arc<Notify>,
     client: LoopClient,
@@ -34,8 +33,8 @@ impl SessionLink {
         (id, client): (ClientId, LoopClient),
         named: NamedClient,
     ) -> Self {
-        let others_changed = workspace.attendance.join(id, &session_id, named.clone());
-        Self { workspace, session_id, id, named, others_changed, client, context: Mutex::default() }
+        let others_changed = workspace.attendance.join(id, &session_id, named);
+        Self { workspace, session_id, id, others_changed, client, context: Mutex::default() }
     }
 
     /// Asks the loop as this client.

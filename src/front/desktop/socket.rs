@@ -23,11 +23,12 @@ use super::replay::{ClientHas, HearingFrom};
 use super::translate::TokenPieces;
 use super::writer::{Ahead, Begun, GOING_AWAY, SocketWriter, refused};
 use crate::app::inbox::EditorAbilities;
+use crate::domain::approval::NamedClient;
 use crate::domain::dialect::desktop::message::{ModelInfo, ServerInfo};
 use crate::protocol::Request;
 use crate::protocol::desktop::PROTOCOL_VERSION;
 use crate::protocol::desktop::client_message::{ClientInfo, ClientMessage};
-use crate::protocol::desktop::host_message::{HostMessage, NamedClient};
+use crate::protocol::desktop::host_message::HostMessage;
 use crate::protocol::desktop::refusal::{DesktopRefusal, RefusalCode};
 use crate::protocol::request::{InitParams, InitResult, SelectSessionResult, SessionParams, Subscribe};
 use crate::protocol::version::SERVER_VERSION;
@@ -60,8 +61,8 @@ const ANSWERS: usize = 32;
 /// A client that says this puts the pieces of an answer together itself.
 const PIECES: &str = "token_pieces";
 
-/// Characters of a client's name that others are told.
-const NAME: usize = 80;
+/// What the others are told of a client that gives itself no name.
+const NAMELESS: &str = "a client";
 
 const TOO_BIG: u16 = 1009;
 const POLICY: u16 = 1008;
@@ -268,18 +269,17 @@ impl SocketReader {
             )
             .with("supported_versions", vec![PROTOCOL_VERSION]));
         }
-        let name: String = info.name.chars().filter(|c| !c.is_control()).take(NAME).collect();
-        let version: String = info.version.chars().filter(|c| !c.is_control()).take(NAME).collect();
+        let nameless = || NamedClient { name: NAMELESS.to_owned(), version: String::new() };
+        let named = NamedClient::said(&info.name, &info.version).unwrap_or_else(nameless);
         let inbox = &self.workspace.inbox;
         let id = inbox.name_client();
         let outbox = Arc::new(SocketOutbox::new(inbox.clone(), id));
         let abilities = EditorAbilities { context_provide: true, ..EditorAbilities::default() };
-        let start = self.workspace.start_up(abilities);
+        let start = self.workspace.start_up(Some(named.clone()), abilities);
         let client = LoopClient::connect(inbox, id, outbox.clone(), start)?;
         let (known, resume) = has.tell(&client, &self.session_id).await?;
         let session = SessionParams { session_id: self.session_id.clone() };
         let selected: SelectSessionResult = client.ask(Request::SelectSession(session)).await?;
-        let named = NamedClient { name, version };
         let link =
             SessionLink::new(Arc::clone(&self.workspace), self.session_id.clone(), (id, client), named);
         let link = Arc::new(link);

@@ -55,10 +55,9 @@ fn words(body: &BlockBody) -> Option<(HistoryRole, String)> {
             let first = format!("{} ({})", title.as_deref().unwrap_or(name), status.word());
             (HistoryRole::Tool, lines(&first, preview.as_deref().or(diff.as_deref())))
         }
-        BlockBody::Permission { permission, status, .. } => {
-            let status = serde_json::to_value(status).unwrap_or_default();
-            let status = status.as_str().unwrap_or_default().to_owned();
-            (HistoryRole::Approval, format!("{} ({status})", permission.title))
+        BlockBody::Permission { permission, status, client, .. } => {
+            let by = client.as_ref().map_or_else(String::new, |client| format!(" by {}", client.name));
+            (HistoryRole::Approval, format!("{} ({}{by})", permission.title, status.as_str()))
         }
         BlockBody::Plan { steps } => {
             let steps: Vec<&str> = steps.iter().map(|step| step.text.as_str()).collect();

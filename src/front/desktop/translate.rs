@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::transcript::newest;
-use crate::domain::approval::{Action, Permission, PermissionStatus};
+use crate::domain::approval::{Action, NamedClient, Permission, PermissionStatus};
 use crate::domain::dialect::desktop::message::{
     FinalMetadata, PlanStep, PlanStepStatus, ServerMessage, ThinkingPhase, ToolStatus,
 };
@@ -40,8 +40,8 @@ pub(super) enum ClientNews {
     Message(Box<HostMessage>),
     /// A request for approval waits.
     Ask(Box<Permission>),
-    /// A request for approval is settled.
-    Settled(String, PermissionStatus),
+    /// A request for approval is settled, by this client where one answered.
+    Settled(String, PermissionStatus, Option<NamedClient>),
     /// How the session stands has changed.
     State,
     /// With what came before this, everything up to this event was told.
@@ -303,7 +303,9 @@ impl Translator {
                 }
             }
             BlockBody::Tool { .. } => self.put_tool(&block, told),
-            BlockBody::Permission { permission, status, .. } => self.put_permission(permission, status, told),
+            BlockBody::Permission { permission, status, client, .. } => {
+                self.put_permission(permission, (status, client), told);
+            }
             BlockBody::Plan { steps } => {
                 let done = steps.iter().filter(|step| step.is_done()).count() as u64;
                 let total = steps.len() as u64;
@@ -396,7 +398,7 @@ impl Translator {
     fn put_permission(
         &mut self,
         permission: Box<Permission>,
-        status: PermissionStatus,
+        (status, by): (PermissionStatus, Option<NamedClient>),
         told: &mut Vec<ClientNews>,
     ) {
         match status {
@@ -417,7 +419,7 @@ impl Translator {
                     self.files.extend(files.iter().map(|file| file.file_path.clone()));
                 }
                 if self.pending.remove(&permission.request_id) {
-                    told.push(ClientNews::Settled(permission.request_id.clone(), status));
+                    told.push(ClientNews::Settled(permission.request_id.clone(), status, by));
                     told.push(ClientNews::State);
                 }
             }

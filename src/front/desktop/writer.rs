@@ -200,12 +200,7 @@ impl SocketWriter {
                     together.push(*message);
                 }
                 ClientNews::Ask(permission) => together.extend(self.asked(*permission).await),
-                ClientNews::Settled(request_id, status) => {
-                    let workspace = self.hearing.as_ref().map(|hearing| Arc::clone(&hearing.link.workspace));
-                    let by = match workspace {
-                        Some(workspace) => workspace.attendance.settled_by(&request_id).await,
-                        None => None,
-                    };
+                ClientNews::Settled(request_id, status, by) => {
                     together.push(HostMessage::ApprovalSettled { request_id, status, by });
                 }
                 ClientNews::State => is_changed = true,

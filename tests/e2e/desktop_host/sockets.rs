@@ -307,3 +307,50 @@ fn r002_56_57_every_message_of_a_turn_fits_its_schema() {
     }
     assert!(client.kinds().contains(&"assistant.thinking"), "{:?}", client.kinds());
 }
+
+/// The handshake of a client that has nothing, and wants everything told again with who said what.
+fn hello_for_all(name: &str) -> Value {
+    let mut hello = hello(name);
+    hello["replay"] = json!(true);
+    hello["last_seen"] = json!({ "epoch": "", "seq": 0 });
+    hello
+}
+
+#[cfg(unix)]
+#[test]
+fn i14_2_who_answered_is_known_after_the_host_was_killed() {
+    let model = Model::start(vec![calls("propose_patch", wish()), says("Done.")]);
+    let host = Host::of(&model);
+    let session = host.session();
+    // Given two clients of a session, one of which asks, and the other allows
+    let (mut first, mut second) = (host.client(&session, "one"), host.client(&session, "two"));
+    first.say(&prompt("write it"));
+    let request = second.wait("tool.request_approval");
+    second.say(&approve(&request, true));
+    let by = json!({ "name": "two", "version": "1" });
+    assert_eq!(first.wait("approval.settled")["by"], by);
+    first.wait("assistant.message_final");
+    drop((first, second));
+    // When the host is killed and started again
+    let host = host.killed_and_back(&Model::start(Vec::new()));
+    // Then a third client reads by whom, in the snapshot, in the history, where it is told everything again, and where it answers
+    let mut third = host.connect(&session, &[("authorization", &host.bearer())]).expect("connects");
+    third.say(&hello("three"));
+    let of = |page: &Value| -> Vec<String> {
+        let entries = page["messages"].as_array().expect("entries").iter();
+        let asked = entries.filter(|entry| entry["role"] == "approval");
+        asked.map(|entry| entry["content"].as_str().expect("text").to_owned()).collect()
+    };
+    let told = of(&third.wait("session.snapshot"));
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].ends_with(" (allowed by two)"), "{told:?}");
+    assert_eq!(of(&host.get(&format!("/v1/sessions/{session}/messages"))), told);
+    third.wait("session.state");
+    third.say(&approve(&request, false));
+    let refused = third.wait("server.error");
+    assert_eq!((&refused["error"]["code"], &refused["error"]["details"]["by"]), (&json!("CONFLICT"), &by));
+    let mut fourth = host.connect(&session, &[("authorization", &host.bearer())]).expect("connects");
+    fourth.say(&hello_for_all("four"));
+    let settled = fourth.wait("approval.settled");
+    assert_eq!((&settled["status"], &settled["by"]), (&json!("allowed"), &by));
+}

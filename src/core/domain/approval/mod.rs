@@ -9,6 +9,7 @@ mod chosen;
 mod file_edit;
 mod form;
 mod made_edit;
+mod named_client;
 mod narrow;
 mod proposal;
 mod proposed_file;
@@ -24,6 +25,7 @@ pub use chosen::{ChosenOption, ChosenRule};
 pub use file_edit::{BaseFile, FileEdit, HunkWay, NotMade};
 pub use form::InputForm;
 pub use made_edit::{MadeEdit, MadeEnd, MadeFile};
+pub use named_client::NamedClient;
 pub use narrow::{RuleRefusal, narrowed};
 pub use proposal::{Decided, NotDecided, NotEdited, Proposal, WriterTells};
 pub use proposed_file::{

@@ -51,7 +51,7 @@ fn said(body: &BlockBody, waiting: &impl Fn(&str) -> Option<String>) -> Option<S
             };
             line(&format!("{how}: {}", title.as_deref().unwrap_or(name)))
         }
-        BlockBody::Permission { permission, status, chosen, problem } => {
+        BlockBody::Permission { permission, status, chosen, problem, .. } => {
             let how = match status {
                 PermissionStatus::Pending => {
                     let mut said = waiting(&permission.request_id).unwrap_or_else(|| {

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::limits::{NAME, failure, text};
@@ -17,6 +18,7 @@ use crate::domain::fact::{
     ToolStep, TurnChanges, TurnEnd, TurnOutcome, TurnReport,
 };
 use crate::domain::fingerprint::key;
+use crate::domain::payload::Payload;
 use crate::domain::remedy::Remedy;
 use crate::domain::sentence::sentence;
 
@@ -49,9 +51,9 @@ pub(super) fn fact(event: EventRef<'_>) -> Fact<'_> {
             let status = serde_json::from_value::<PermissionStatus>(status).ok();
             Fact::Answered(match (text(payload, "requestId"), status) {
                 (Some(request_id), Some(status)) => {
-                    let chosen = payload.get("chosen").cloned();
-                    let chosen = chosen.and_then(|chosen| serde_json::from_value(chosen).ok());
-                    Answered::Settled { request_id, status, by: text(payload, "resolvedBy"), chosen }
+                    let by = text(payload, "resolvedBy");
+                    let (chosen, client) = (member(payload, "chosen"), member(payload, "client"));
+                    Answered::Settled { request_id, status, by, chosen, client }
                 }
                 (_, _) => Answered::Unnamed,
             })
@@ -114,6 +116,11 @@ pub(super) fn fact(event: EventRef<'_>) -> Fact<'_> {
         Some(LocalKind::Earlier) => payload.get("block").map_or(Fact::Unknown, Fact::Earlier),
         None => Fact::Unknown,
     }
+}
+
+/// A member that has a shape of ours; `None` where it is not there, or has another one.
+fn member<T: DeserializeOwned>(payload: &Payload, name: &str) -> Option<T> {
+    payload.get(name).cloned().and_then(|value| serde_json::from_value(value).ok())
 }
 
 /// What a command of our own engine printed.

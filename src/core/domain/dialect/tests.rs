@@ -190,7 +190,8 @@ fn r003_24_what_a_task_asks_and_is_answered_stands_in_its_news() {
     let asks = json!({"kind": "permission_request", "task_id": "t", "payload": asked});
     assert_eq!(news(&asks), (Some("t".to_owned()), None));
     let answer = json!({"kind": "permission_response", "task_id": "t", "payload": {"request_id": "r", "response": "no"}});
-    let confirmed = Confirmed { engine_request_id: "r".to_owned(), allowed: false, words: "no".to_owned() };
+    let confirmed =
+        Confirmed { engine_request_id: "r".to_owned(), allowed: false, words: "no".to_owned(), client: None };
     assert_eq!(news(&answer), (Some("t".to_owned()), Some(confirmed)));
     assert_eq!(news(&json!({"kind": "news", "task_id": "t"})), (Some("t".to_owned()), None));
 }
@@ -213,7 +214,8 @@ fn what_the_server_makes_itself_says_the_same_in_every_session() {
         assert_eq!(fact(dialect, &prompt), Fact::Prompt(sent));
         let answered = event(dialect, "local.permission_settled", &settled);
         let status = crate::domain::approval::PermissionStatus::Denied;
-        let expected = Answered::Settled { request_id: "r", status, by: Some("rule"), chosen: None };
+        let expected =
+            Answered::Settled { request_id: "r", status, by: Some("rule"), chosen: None, client: None };
         assert_eq!(fact(dialect, &answered), Fact::Answered(expected));
         assert_eq!(dialect.turn_numbers(Origin::Local), TurnNumbers::Turns);
     }

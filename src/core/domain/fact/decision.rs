@@ -3,7 +3,7 @@
 //! Owns how an answer is named: by our id where the loop settled it, by the engine's where the engine tells it. What is asked
 //! is no fact: it stands beside the event (`approval`).
 
-use crate::domain::approval::{ChosenOption, PermissionStatus};
+use crate::domain::approval::{ChosenOption, NamedClient, PermissionStatus};
 
 /// A proposed patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub enum Answered<'a> {
         by: Option<&'a str>,
         /// With which option, where the user chose one.
         chosen: Option<ChosenOption>,
+        /// At which client, where the user answered.
+        client: Option<NamedClient>,
     },
     /// What is unsaved is saved before the request is allowed.
     Saving {
@@ -54,4 +56,6 @@ pub struct Confirmed {
     pub allowed: bool,
     /// The engine's words, each once, in their order, with `, ` between.
     pub words: String,
+    /// At which of its clients, where it says so.
+    pub client: Option<NamedClient>,
 }

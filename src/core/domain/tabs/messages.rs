@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::domain::approval::{ChosenOption, Permission, PermissionStatus};
+use crate::domain::approval::{ChosenOption, NamedClient, Permission, PermissionStatus};
 use crate::domain::fingerprint::Fingerprint;
 use crate::domain::view::{Block, BlockBody, Change, ChangeOp, Lane};
 
@@ -52,6 +52,8 @@ pub enum News {
         status: PermissionStatus,
         /// What the user chose.
         chosen: Option<ChosenOption>,
+        /// At which client.
+        client: Option<NamedClient>,
         /// Why it waits again.
         problem: Option<String>,
     },
@@ -171,11 +173,12 @@ impl SentBlocks {
                 }
             }
             BlockBody::Tool { .. } => Some(News::Tool { message_id, block: Box::new(block.clone()) }),
-            BlockBody::Permission { permission, status, chosen, problem } => Some(News::Permission {
+            BlockBody::Permission { permission, status, chosen, client, problem } => Some(News::Permission {
                 message_id,
                 permission: permission.clone(),
                 status: *status,
                 chosen: chosen.clone(),
+                client: client.clone(),
                 problem: problem.clone(),
             }),
             BlockBody::Assistant { .. }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::approval::{ChosenOption, Permission, PermissionStatus};
+use crate::domain::approval::{ChosenOption, NamedClient, Permission, PermissionStatus};
 use crate::domain::background::Background;
 use crate::domain::context::item::ContextChip;
 use crate::domain::fact::{ChangedFileSummary, Cost, NoticeLevel, PlanStep, TurnOutcome};
@@ -253,6 +253,9 @@ pub enum BlockBody {
         /// The option that the user chose, and the rule that was saved with it. Absent where somebody or something else settled it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         chosen: Option<ChosenOption>,
+        /// The client at which the user answered, where it has a name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        client: Option<NamedClient>,
         /// Why it waits again after it was answered: one sentence.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         problem: Option<String>,

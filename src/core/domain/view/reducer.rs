@@ -357,8 +357,9 @@ impl ViewState {
 
     fn answered(&mut self, event: &SessionEvent, answered: &Answered<'_>, changes: &mut Vec<Change>) {
         let denied = match answered {
-            Answered::Settled { request_id, status, chosen, .. } => {
-                let denied = self.transcript.settled(request_id, *status, chosen.as_ref(), changes);
+            Answered::Settled { request_id, status, chosen, client, .. } => {
+                let answer = (chosen.as_ref(), client.as_ref());
+                let denied = self.transcript.settled(request_id, *status, answer, changes);
                 self.tools.settled(request_id, *status, changes);
                 denied
             }

@@ -11,7 +11,7 @@ use super::open_text::{OpenText, Streaming};
 use super::plans::Plans;
 use super::prompts::{Echo, Prompts, Sent};
 use super::turn::TurnName;
-use crate::domain::approval::{Action, ChosenOption, Permission, PermissionStatus, Subject};
+use crate::domain::approval::{Action, ChosenOption, NamedClient, Permission, PermissionStatus, Subject};
 use crate::domain::context::item::ContextChip;
 use crate::domain::cut;
 use crate::domain::event::{EventClass, SessionEvent};
@@ -239,12 +239,12 @@ impl Transcript {
         self.pending.push(PendingText { permission: bounded(pending.permission), ..pending });
     }
 
-    /// The loop settled an ask. `true`: the run may not do what it asked for.
+    /// The loop settled an ask, with this option, at this client. `true`: the run may not do what it asked for.
     pub(super) fn settled(
         &mut self,
         id: &str,
         status: PermissionStatus,
-        chosen: Option<&ChosenOption>,
+        (chosen, client): (Option<&ChosenOption>, Option<&NamedClient>),
         changes: &mut Vec<Change>,
     ) -> bool {
         let Some(at) = self.pending.iter().position(|ask| ask.permission.request_id == id) else {
@@ -252,8 +252,8 @@ impl Transcript {
         };
         let pending = self.pending.remove(at);
         let mut card = pending.card(status);
-        if let BlockBody::Permission { chosen: of_card, .. } = &mut card.body {
-            *of_card = chosen.cloned();
+        if let BlockBody::Permission { chosen: of_card, client: at, .. } = &mut card.body {
+            (*of_card, *at) = (chosen.cloned(), client.cloned());
         }
         changes.push(Change::put(Lane::Chat, card));
         status == PermissionStatus::Denied && !pending.nested
@@ -323,6 +323,7 @@ impl PendingText {
                 permission: self.permission.clone(),
                 status,
                 chosen: None,
+                client: None,
                 problem: None,
             },
         }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::body::HistoryEntry;
 use super::refusal::DesktopRefusal;
-use crate::domain::approval::PermissionStatus;
+use crate::domain::approval::{NamedClient, PermissionStatus};
 use crate::domain::dialect::desktop::message::{
     FinalMetadata, PatchProposed, PlanStep, RetrieveStage, RiskLevel, ServerInfo, ThinkingPhase, ToolStatus,
 };
@@ -250,15 +250,6 @@ pub struct HostedState {
     /// After a handshake with `last_seen`: what became of what this client has (additive).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<Resume>,
-}
-
-/// A client, as the others see it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct NamedClient {
-    /// The name in its handshake.
-    pub name: String,
-    /// Its version.
-    pub version: String,
 }
 
 /// How far a client has been told of a session.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::session_or_tab;
-use crate::domain::approval::{Decision, PermissionStatus, RuleScope};
+use crate::domain::approval::{Decision, NamedClient, PermissionStatus, RuleScope};
 
 /// Params of `bb/approvePermission` (R000-28, R000-29).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,6 +55,9 @@ pub struct ApprovePermissionResult {
     /// By whom: `user`, `client` (one that may answer without a person), `rule`, `stop`, `turn_end`, `restart`, `delete`, `engine`, `exit`, `expiry`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved_by: Option<String>,
+    /// The client at which the user answered, where it has a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<NamedClient>,
 }
 
 /// Whether an answer counted.

@@ -249,6 +249,8 @@ export type Block = ({
   status: PermissionStatus;
   /** The option that the user chose, and the rule that was saved with it. Absent where somebody or something else settled it. */
   chosen?: ChosenOption | null;
+  /** The client at which the user answered, where it has a name. */
+  client?: NamedClient | null;
   /** Why it waits again after it was answered: one sentence. */
   problem?: string | null;
 } | {
@@ -1098,6 +1100,14 @@ export type ModelSetting = {
   images?: boolean | null;
   /** What it costs. Without, costs are told only where the endpoint tells them. */
   price?: ModelPrice | null;
+};
+
+/** A client, as the others see it. */
+export type NamedClient = {
+  /** The name in its handshake. */
+  name: string;
+  /** Its version; empty where it does not say. */
+  version: string;
 };
 
 /** How loud a notice is. */
@@ -2288,6 +2298,8 @@ export type ApprovePermissionResult = {
   resolution?: PermissionStatus | null;
   /** By whom: `user`, `client` (one that may answer without a person), `rule`, `stop`, `turn_end`, `restart`, `delete`, `engine`, `exit`, `expiry`. */
   resolvedBy?: string | null;
+  /** The client at which the user answered, where it has a name. */
+  client?: NamedClient | null;
 };
 
 /** Params of `bb/permission/list`. */
@@ -2330,6 +2342,8 @@ export type PermissionGetResult = {
   status: PermissionStatus;
   /** Who settled it, as in `bb/approvePermission`. */
   resolvedBy?: string | null;
+  /** The client at which the user answered, where it has a name. */
+  client?: NamedClient | null;
 };
 
 /** Params of `bb/permission/revoke`. */
@@ -3449,6 +3463,8 @@ export type TabParams = ({
   status: PermissionStatus;
   /** The option that the user chose, and the rule that was saved with it. */
   chosen?: ChosenOption | null;
+  /** The client at which the user answered, where it has a name. */
+  client?: NamedClient | null;
   /** Why it waits again after it was answered: one sentence. */
   problem?: string | null;
 } | {

@@ -57,7 +57,7 @@ pub fn permission_answer(kind: &str, payload: &Payload) -> Option<Confirmed> {
             words.push(word);
         }
     }
-    Some(Confirmed { engine_request_id, allowed, words: words.join(", ") })
+    Some(Confirmed { engine_request_id, allowed, words: words.join(", "), client: None })
 }
 
 /// The asks that still wait, from a session's metadata, as the engine would send them. They have no id and no turn: the

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use crate::domain::approval::NamedClient;
 use crate::domain::background::Background;
 use crate::domain::cut;
 use crate::domain::dialect::Slot;
@@ -68,6 +69,7 @@ pub(in crate::domain::dialect) fn fact(event: EventRef<'_>) -> Fact<'_> {
             engine_request_id: said("request_id").to_owned(),
             allowed: said("status") == "allowed",
             words: cut::line(said("status"), NAME),
+            client: payload.object("by").and_then(client),
         })),
         EventClass::Notice => Fact::Notice(notice(payload)),
         EventClass::RetrievalStatus => Fact::Search { stage: said("stage"), message: said("message") },
@@ -97,6 +99,11 @@ pub(in crate::domain::dialect) fn fact(event: EventRef<'_>) -> Fact<'_> {
         | EventClass::TurnChanges
         | EventClass::UnknownEvent => Fact::Unknown,
     }
+}
+
+/// A client of the host, as that tells of it.
+fn client(by: &Map<String, Value>) -> Option<NamedClient> {
+    NamedClient::said(text(by, "name").unwrap_or_default(), text(by, "version").unwrap_or_default())
 }
 
 /// A sentence of the host.
