@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::client::ClientId;
 use super::inbox::Reply;
 use super::live::{LastWords, LinkState};
-use super::ports::{EngineCall, LinkNews, ResumedLink, StreamCall};
+use super::ports::{EngineCall, LinkNews, ResumedLink, StreamCall, TurnFailure};
 use super::record::{LastRun, SessionEnd, Settler};
 use super::resume_verdict::{resumed_link, with_earlier_losses};
 use super::state::App;
@@ -18,7 +18,7 @@ use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::configuration;
 use crate::domain::dialect::normalize;
 use crate::domain::event::{EngineEvent, LocalKind, NormalizedEvent};
-use crate::domain::remedy::Remedy;
+use crate::domain::remedy::{Remedy, Retry, RetryWhen};
 use crate::domain::sentence::sentence;
 use crate::protocol::notification::{ConnectionCause, ConnectionParams};
 use crate::protocol::request::*;
@@ -39,6 +39,9 @@ impl LinkState {
 const NEVER_BEGUN: &str =
     "The engine ended this session before it began with this prompt; send it again in a new session.";
 
+/// What is said of a prompt that the engine took, where all that it said of its turn is lost.
+const TURN_LOST: &str = "The engine is done with this prompt, and what it said of it is lost; look at what it has done before you send it again.";
+
 impl App {
     pub(super) fn link_news(&mut self, session_id: &str, news: LinkNews) {
         // Deleted meanwhile, or another window works on it.
@@ -54,6 +57,7 @@ impl App {
             LinkNews::Gap { from, to, reason } => self.link_gap(session_id, from, to, &reason),
             LinkNews::Waiting(asks) => self.settle_answered_elsewhere(session_id, &asks),
             LinkNews::NoTurnRuns => self.settle_forgotten_turn(session_id),
+            LinkNews::TurnLost { turn } => self.settle_lost_turn(session_id, turn),
             LinkNews::Ended { status, configuration: made_with } => {
                 let failure = match made_with {
                     _ if status == "completed" => None,
@@ -185,6 +189,19 @@ impl App {
                    it has done before you send the prompt again.";
         self.settle_answered_elsewhere(session_id, &[]);
         self.turn_ended(session_id, turn, Some(why.into()));
+        self.last_run_is_over(session_id);
+        self.flush(session_id);
+    }
+
+    /// The engine took the prompt of a turn, and what it said of that turn is lost, its end as well.
+    fn settle_lost_turn(&mut self, session_id: &str, turn: u64) {
+        let Ok(session) = self.known(session_id) else { return };
+        if session.record.turn.open() != Some(turn) {
+            return;
+        }
+        let failure = TurnFailure::new(TURN_LOST, Retry::perhaps_taken(RetryWhen::Later));
+        self.settle_answered_elsewhere(session_id, &[]);
+        self.turn_ended(session_id, turn, Some(failure));
         self.last_run_is_over(session_id);
         self.flush(session_id);
     }

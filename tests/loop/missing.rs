@@ -265,6 +265,35 @@ async fn a_turn_that_the_engine_forgot_ends_with_a_sentence_and_one_on_its_way_d
 }
 
 #[tokio::test]
+async fn r000_54_a_turn_of_which_nothing_came_ends_when_the_engine_is_done_with_it_and_the_next_one_does_not()
+{
+    let dir = tempfile::tempdir().unwrap();
+    let desk = desk(&dir, 1);
+    desk.held_session().await;
+    // Given a prompt of which the engine has told nothing
+    desk.prompt("s1", "one").await;
+    desk.link(gap(1, Some(4))).await;
+    desk.caught_up().await;
+    assert_eq!(desk.heard("bb/state").last().unwrap()["running"], true);
+    // When what it said of it is lost
+    desk.link(LinkNews::TurnLost { turn: 1 }).await;
+    // Then its turn is over, and says what to do
+    let events = desk.events("s1").await;
+    let end = events.last().unwrap();
+    assert_eq!((&end["type"], &end["payload"]["reason"]), (&json!("local.turn_end"), &json!("failed")));
+    assert_eq!(
+        end["payload"]["message"],
+        "The engine is done with this prompt, and what it said of it is lost; look at what it has done before you send it again."
+    );
+    assert_eq!(desk.heard("bb/state").last().unwrap()["running"], false);
+    // And the same word, come late, does not end the next turn
+    desk.prompt("s1", "two").await;
+    desk.link(LinkNews::TurnLost { turn: 1 }).await;
+    desk.caught_up().await;
+    assert_eq!(desk.heard("bb/state").last().unwrap()["running"], true);
+}
+
+#[tokio::test]
 async fn a_turn_that_asks_goes_on_whatever_is_missing() {
     let dir = tempfile::tempdir().unwrap();
     let desk = desk(&dir, 1);

@@ -26,8 +26,14 @@ pub enum LinkNews {
     },
     /// What waits at the engine, after a gap: the engine's ids of asks that wait there now.
     Waiting(Vec<String>),
-    /// No turn runs there: the engine said so before its stream was opened, and everything that it kept has come since.
+    /// No turn runs there: the engine said so, and everything that it kept of before has come.
     NoTurnRuns,
+    /// The engine took the prompt of this turn and runs nothing; everything that it kept has come, and events are missing. So the
+    /// turn is over, and what the engine said of its beginning or its end is among what is missing.
+    TurnLost {
+        /// Its number in the session.
+        turn: u64,
+    },
     /// The session is over at the engine; nothing more comes.
     Ended {
         /// The engine's word.

@@ -107,7 +107,7 @@ pub(super) fn start(
         let session = state.sessions.entry(session_id.clone()).or_default();
         session.last = Some(Sending { phase: seen, stop });
     }
-    shared.links.turn_began(&session_id);
+    shared.links.turn_began(&session_id, turn);
     let shared = Arc::clone(shared);
     let runtime = shared.runtime.clone();
     runtime.spawn(async move {
@@ -226,7 +226,10 @@ async fn begin(
     remember(shared, session_id, content);
     let heard = shared.links.listen(session_id);
     match post(shared, session_id, &input).await {
-        Ok(reply) => Ok(Taken { turn_id: reply.turn_id, content: input.content, heard }),
+        Ok(reply) => {
+            shared.links.turn_taken(session_id, turn);
+            Ok(Taken { turn_id: reply.turn_id, content: input.content, heard })
+        }
         Err(trouble) if trouble.leaves_it_open() => {
             let told = heard.map(|heard| heard.tells_of(&input.content, shared.client.patience().echo));
             let arrived = async {

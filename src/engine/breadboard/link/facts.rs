@@ -19,8 +19,10 @@ const ASKS: usize = 256;
 /// What the events of a session said so far that a link has to know.
 #[derive(Debug, Default)]
 pub(super) struct HeardEvents {
-    /// Whether a turn runs.
+    /// Whether a turn runs, by what the events or the engine said last.
     pub busy: bool,
+    /// Whether a run began of which no event told the end.
+    pub open_run: bool,
     /// The engine's ids of asks that came and were not answered.
     asks: BTreeSet<String>,
     /// Where whoever waits for a prompt is told.
@@ -34,8 +36,10 @@ impl HeardEvents {
         self.echoes.hear(event);
         if begins_run(kind) {
             self.busy = true;
+            self.open_run = true;
         } else if ends_run(kind) {
             self.busy = false;
+            self.open_run = false;
             self.asks.clear();
         } else if let Some(ask) = asked(kind, &event.payload) {
             if self.asks.len() < ASKS {

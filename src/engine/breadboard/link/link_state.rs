@@ -16,6 +16,7 @@ mod task;
 use std::sync::Arc;
 
 use fastrand::Rng;
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::super::engine_error::EngineError;
@@ -23,6 +24,7 @@ use super::WallClock;
 use super::echo::Echoes;
 use super::facts::{HeardEvents, waiting};
 use super::report_sender::{Closed, ReportSender};
+use super::sent_turn::{Progress, SentTurn};
 use super::source::{Source, Summary};
 use super::timing::LinkTiming;
 use crate::app::ports::{EngineCursor, LinkNews};
@@ -53,6 +55,17 @@ impl Standing {
     }
 }
 
+/// What the engine said of its session when it was asked last.
+#[derive(Debug, Clone, Copy, Default)]
+struct AskedSession {
+    /// Whether a turn runs or waits to, where it says so.
+    busy: Option<bool>,
+    /// Its newest number, where it says so.
+    head: Option<u64>,
+    /// The turn whose prompt it had taken by then, as far as was known.
+    taken: Option<u64>,
+}
+
 /// One link.
 pub(super) struct StreamLink<S> {
     source: Arc<S>,
@@ -74,8 +87,12 @@ pub(super) struct StreamLink<S> {
     open_gap: Option<u64>,
     /// The engine's newest number, where it says so.
     head: Option<u64>,
-    /// Whether a turn runs, as a newer engine said before this stream was opened.
-    said_busy: Option<bool>,
+    /// What the engine said when it was asked last.
+    asked: AskedSession,
+    /// How far the prompt is that was sent last.
+    sent: watch::Receiver<Progress>,
+    /// The turn that was on its way, or had been taken, when events were found to be missing last.
+    lacking: Option<u64>,
     /// How often in a row an idle stream was opened again without anything coming.
     idle_times: u32,
     /// Tries since the last event that was passed on.
@@ -112,7 +129,9 @@ impl<S: Source> StreamLink<S> {
             owes_facts: false,
             open_gap: None,
             head: None,
-            said_busy: None,
+            asked: AskedSession::default(),
+            sent: SentTurn::default().seen(),
+            lacking: None,
             idle_times: 0,
             fruitless: 0,
             hint: None,
@@ -126,17 +145,31 @@ impl<S: Source> StreamLink<S> {
         self
     }
 
+    /// Where it is said how far the prompts of this session are.
+    pub(super) fn seeing(mut self, sent: watch::Receiver<Progress>) -> Self {
+        self.sent = sent;
+        self
+    }
+
     /// How the session stands at the engine.
     async fn probe(&mut self) -> Result<Result<Summary, EngineError>, Closed> {
+        // Taken before the engine is asked: its answer is about this prompt as well.
+        let taken = self.sent.borrow().taken();
         let asked = timeout(self.pace.probe, self.source.session(&self.session_id));
         let answer = self.desk.attend(asked).await?.unwrap_or(Err(EngineError::TimedOut { sent: true }));
-        Ok(answer.map(Summary::read))
+        let summary = answer.map(Summary::read);
+        if let Ok(summary) = &summary {
+            self.asked = AskedSession { busy: summary.busy, head: summary.head, taken };
+            self.heard.busy = summary.busy.unwrap_or(self.heard.busy);
+        }
+        Ok(summary)
     }
 
     /// Numbers are missing for good.
     async fn gap(&mut self, from: u64, to: Option<u64>, reason: &str) -> Result<(), Closed> {
         self.books.lost(from, to, reason);
         self.owes_facts = true;
+        self.lacking = self.sent.borrow().turn().or(self.lacking);
         self.desk.news(LinkNews::Gap { from, to, reason: reason.to_owned() }).await
     }
 
@@ -149,18 +182,40 @@ impl<S: Source> StreamLink<S> {
             let resumed = self.books.verdict();
             self.desk.news(LinkNews::Resumed(resumed)).await?;
         }
-        // A turn that began since the engine was asked, or of which the end has not come, is not in doubt.
-        if self.standing != Standing::Up && self.said_busy == Some(false) && !self.heard.busy {
-            self.desk.news(LinkNews::NoTurnRuns).await?;
-        }
+        self.tell_of_rest().await?;
         self.books = Resumption::default();
         self.standing = Standing::Up;
         Ok(())
     }
 
+    /// Tells that no turn runs where the engine said so, all that it kept has come, and somebody may think that one does. A turn
+    /// that began since the engine was asked, or of which the end has yet to come, is not in doubt.
+    async fn tell_of_rest(&mut self) -> Result<(), Closed> {
+        let AskedSession { busy, head, taken } = self.asked;
+        let behind = head.is_some_and(|head| head > self.continuity.last());
+        if busy != Some(false) || self.heard.busy || behind {
+            return Ok(());
+        }
+        if self.standing != Standing::Up || self.heard.open_run {
+            self.heard.open_run = false;
+            self.desk.news(LinkNews::NoTurnRuns).await?;
+        }
+        match taken {
+            Some(turn) if self.lacking == Some(turn) => {
+                self.lacking = None;
+                self.desk.news(LinkNews::TurnLost { turn }).await
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// After a loss: what still stands at the engine, from the session itself. Owed further when it does not answer.
     async fn tell_facts(&mut self) -> Result<(), Closed> {
         let Ok(summary) = self.probe().await? else { return Ok(()) };
+        self.tell_facts_of(&summary).await
+    }
+
+    async fn tell_facts_of(&mut self, summary: &Summary) -> Result<(), Closed> {
         self.owes_facts = false;
         self.desk.news(LinkNews::Waiting(waiting(&summary.metadata))).await?;
         for event in self.heard.unheard(&summary.metadata) {

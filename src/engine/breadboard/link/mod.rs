@@ -2,7 +2,7 @@
 //!
 //! Owns the links that run, one task each, and their bound. `link_state` is what one knows, and below it its life, the reading
 //! of a connection and what that brings; `connection` is what one connection knows, `item` what it reads, `report_sender` the
-//! side to the loop, `source` the side to the engine, `timing` the timeouts. Never sends a prompt or an answer: those are
+//! side to the loop, `sent_turn` what is known of the prompt that was sent last, `source` the side to the engine, `timing` the timeouts. Never sends a prompt or an answer: those are
 //! requests.
 
 mod connection;
@@ -11,6 +11,7 @@ mod facts;
 mod item;
 mod link_state;
 mod report_sender;
+mod sent_turn;
 mod source;
 mod timing;
 
@@ -28,6 +29,7 @@ use echo::Echoes;
 pub(crate) use echo::Listener;
 use link_state::StreamLink;
 use report_sender::{ReportOrder, ReportSender};
+use sent_turn::SentTurn;
 pub(super) use source::LARGEST_EVENT;
 pub(crate) use source::Source;
 pub use timing::LinkTiming;
@@ -59,6 +61,7 @@ struct RunningLink {
 
 struct One {
     echoes: Echoes,
+    sent: SentTurn,
     orders: mpsc::Sender<ReportOrder>,
     task: AbortHandle,
 }
@@ -103,12 +106,14 @@ impl<S: Source> Links<S> {
         let id = session_id.clone();
         let echoes = Echoes::default();
         let heard = echoes.clone();
+        let sent = SentTurn::default();
+        let seen = sent.seen();
         let task = self.runtime.spawn(async move {
             let desk = ReportSender::new(id.clone(), reports, inbox, Instant::now() + pace.first_news);
             let link = StreamLink::new(source, desk, id, cursor, pace, chance, now_ms);
-            link.telling(heard).run().await;
+            link.telling(heard).seeing(seen).run().await;
         });
-        running.links.insert(session_id, One { echoes, orders, task: task.abort_handle() });
+        running.links.insert(session_id, One { echoes, sent, orders, task: task.abort_handle() });
     }
 
     /// `EngineCall::Forget`, and a deletion: nothing more is said of this session.
@@ -118,10 +123,18 @@ impl<S: Source> Links<S> {
         }
     }
 
-    /// A turn begins in this session: its stream is watched more closely.
-    pub fn turn_began(&self, session_id: &str) {
+    /// The prompt of a turn is being sent: the stream of its session is watched more closely.
+    pub fn turn_began(&self, session_id: &str, turn: u64) {
         if let Some(one) = self.running().links.get(session_id) {
+            one.sent.leaves(turn);
             let _ = one.orders.try_send(ReportOrder::TurnBegan);
+        }
+    }
+
+    /// The engine said that it took the prompt of this turn.
+    pub fn turn_taken(&self, session_id: &str, turn: u64) {
+        if let Some(one) = self.running().links.get(session_id) {
+            one.sent.was_taken(turn);
         }
     }
 

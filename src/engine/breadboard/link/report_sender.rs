@@ -102,7 +102,10 @@ impl ReportSender {
             LinkNews::Resumed(_) => self.told = Some(LinkNews::Resumed(ResumedLink::Complete)),
             LinkNews::Ended { .. } | LinkNews::Gone { .. } => {}
             // They do not say how the stream stands, which is what somebody waits for.
-            LinkNews::Gap { .. } | LinkNews::Waiting(_) | LinkNews::NoTurnRuns => {
+            LinkNews::Gap { .. }
+            | LinkNews::Waiting(_)
+            | LinkNews::NoTurnRuns
+            | LinkNews::TurnLost { .. } => {
                 return self.link(news).await;
             }
         }

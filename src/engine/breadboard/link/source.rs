@@ -118,7 +118,7 @@ pub(super) struct Summary {
     pub status: String,
     /// Newer engines only: the newest number.
     pub head: Option<u64>,
-    /// Newer engines only: whether a turn runs.
+    /// Newer engines only: whether a turn runs, or waits to.
     pub busy: Option<bool>,
     /// The rest that the engine knows.
     pub metadata: Map<String, Value>,
@@ -131,11 +131,12 @@ impl Summary {
             Some(Value::Object(metadata)) => metadata,
             _ => Map::new(),
         };
+        let waits = summary.get("queued_turn_count").and_then(Value::as_u64).unwrap_or(0);
         let word = |name: &str| summary.get(name).and_then(Value::as_str);
         Self {
             status: word("status").unwrap_or_default().to_owned(),
             head: summary.get("headSequence").and_then(Value::as_u64),
-            busy: word("turn_admission").map(|admission| admission != "idle"),
+            busy: word("turn_admission").map(|admission| admission != "idle" || waits > 0),
             metadata,
         }
     }

@@ -5,11 +5,13 @@
 
 use tokio::time::timeout_at;
 
-use super::{EVICTED, Standing, StreamLink};
+use super::{EVICTED, LEFT_OUT, Standing, StreamLink};
 use crate::app::ports::EngineCursor;
+use crate::domain::delivery::Resumption;
+use crate::domain::delivery::continuity::HOLE_TRIES;
 use crate::engine::breadboard::link::connection::{Connection, Cut, Silence, Standpoint};
 use crate::engine::breadboard::link::report_sender::Closed;
-use crate::engine::breadboard::link::source::{Chunks, Source};
+use crate::engine::breadboard::link::source::{Chunks, Source, Summary};
 
 const NO_HISTORY: &str = "the engine no longer knows our place and has no history to compare it with";
 const COUNTS_ANEW: &str =
@@ -104,15 +106,35 @@ impl<S: Source> StreamLink<S> {
                 Ok(Some(Cut::Renew))
             }
             Silence::Probe => Ok(match self.probe().await? {
-                Ok(summary) if !summary.is_over() => {
-                    self.heard.busy = summary.busy.unwrap_or(self.heard.busy);
-                    None
-                }
+                Ok(summary) if !summary.is_over() => self.learn(&summary).await?,
                 // The next round says what that means.
                 Ok(_) => Some(Cut::Renew),
                 Err(trouble) => Some(Cut::Broken(self.source.say(&trouble))),
             }),
         }
+    }
+
+    /// The engine said in a silence how the session stands. What it said and did not send is asked for again, and lost where it
+    /// does not come.
+    async fn learn(&mut self, summary: &Summary) -> Result<Option<Cut>, Closed> {
+        let last = self.continuity.last();
+        if let Some(head) = summary.head.filter(|head| *head > last) {
+            if self.continuity.wait_for(head, HOLE_TRIES) {
+                return Ok(Some(Cut::Renew));
+            }
+            self.gap(last.saturating_add(1), Some(head), LEFT_OUT).await?;
+            self.continuity.give_up(head);
+            // Told as it was found: no verdict of a resume.
+            self.books = Resumption::default();
+        }
+        if self.owes_facts {
+            self.tell_facts_of(summary).await?;
+        }
+        // Without a number it is not known whether everything has come.
+        if summary.head.is_some() {
+            self.tell_of_rest().await?;
+        }
+        Ok(None)
     }
 
     /// The history ended below our place, or there is none.

@@ -48,8 +48,6 @@ impl<S: Source> StreamLink<S> {
             self.fruitless += 1;
         }
         self.head = summary.head;
-        self.said_busy = summary.busy;
-        self.heard.busy = summary.busy.unwrap_or(self.heard.busy);
         let opened = match self.open().await? {
             Ok(opened) => opened,
             Err(EngineError::Gone { .. }) => return self.gone().await,

@@ -5,6 +5,7 @@ mod breaks;
 mod ends;
 mod heads;
 mod holes;
+mod lost_turns;
 mod orders;
 mod silence;
 
@@ -300,6 +301,7 @@ fn words(report: EngineReport) -> Vec<String> {
             LinkNews::Gap { from, to, reason } => format!("gap {from}..{}: {reason}", open(to)),
             LinkNews::Waiting(ids) => format!("waiting {ids:?}"),
             LinkNews::NoTurnRuns => "no turn runs".to_owned(),
+            LinkNews::TurnLost { turn } => format!("turn {turn} lost"),
             LinkNews::Ended { status, .. } => format!("ended {status}"),
             LinkNews::Gone { .. } => "gone".to_owned(),
         },

@@ -41,7 +41,7 @@ async fn a_turn_that_begins_is_watched_closely() {
     let engine = Scripted::new(vec![]);
     let mut bench = Bench::attached(&engine, 4);
     bench.hear(1_000).await;
-    bench.links.turn_began("s");
+    bench.links.turn_began("s", 1);
     bench.hear(41_000).await;
     assert_eq!(engine.opened(), ["after 4", "after 4"]);
 }
