@@ -24,7 +24,7 @@ use super::WallClock;
 use super::echo::Echoes;
 use super::facts::{HeardEvents, waiting};
 use super::report_sender::{Closed, ReportSender};
-use super::sent_turn::{Progress, SentTurn};
+use super::sent_turn::{PromptProgress, SentTurn};
 use super::source::{Source, Summary};
 use super::timing::LinkTiming;
 use crate::app::ports::{EngineCursor, LinkNews};
@@ -90,7 +90,7 @@ pub(super) struct StreamLink<S> {
     /// What the engine said when it was asked last.
     asked: AskedSession,
     /// How far the prompt is that was sent last.
-    sent: watch::Receiver<Progress>,
+    sent: watch::Receiver<PromptProgress>,
     /// The turn that was on its way, or had been taken, when events were found to be missing last.
     lacking: Option<u64>,
     /// How often in a row an idle stream was opened again without anything coming.
@@ -146,7 +146,7 @@ impl<S: Source> StreamLink<S> {
     }
 
     /// Where it is said how far the prompts of this session are.
-    pub(super) fn seeing(mut self, sent: watch::Receiver<Progress>) -> Self {
+    pub(super) fn seeing(mut self, sent: watch::Receiver<PromptProgress>) -> Self {
         self.sent = sent;
         self
     }

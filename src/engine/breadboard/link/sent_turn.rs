@@ -6,7 +6,7 @@ use tokio::sync::watch;
 
 /// How far the prompt is that was sent last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Progress {
+pub(super) enum PromptProgress {
     /// None was sent.
     Nothing,
     /// The prompt of this turn is being sent.
@@ -17,38 +17,38 @@ pub(super) enum Progress {
 
 /// The side that sends.
 #[derive(Debug)]
-pub(super) struct SentTurn(watch::Sender<Progress>);
+pub(super) struct SentTurn(watch::Sender<PromptProgress>);
 
 impl Default for SentTurn {
     fn default() -> Self {
-        Self(watch::Sender::new(Progress::Nothing))
+        Self(watch::Sender::new(PromptProgress::Nothing))
     }
 }
 
 impl SentTurn {
     /// The prompt of this turn is being sent.
     pub(super) fn leaves(&self, turn: u64) {
-        self.0.send_replace(Progress::Leaving(turn));
+        self.0.send_replace(PromptProgress::Leaving(turn));
     }
 
     /// The engine took it. Nothing changes where another one is on its way by now.
     pub(super) fn was_taken(&self, turn: u64) {
         self.0.send_if_modified(|progress| {
-            let is_this = *progress == Progress::Leaving(turn);
+            let is_this = *progress == PromptProgress::Leaving(turn);
             if is_this {
-                *progress = Progress::Taken(turn);
+                *progress = PromptProgress::Taken(turn);
             }
             is_this
         });
     }
 
     /// The side that hears.
-    pub(super) fn seen(&self) -> watch::Receiver<Progress> {
+    pub(super) fn seen(&self) -> watch::Receiver<PromptProgress> {
         self.0.subscribe()
     }
 }
 
-impl Progress {
+impl PromptProgress {
     /// Its turn.
     pub(super) fn turn(self) -> Option<u64> {
         match self {
@@ -68,7 +68,7 @@ impl Progress {
 
 #[cfg(test)]
 mod tests {
-    use super::{Progress, SentTurn};
+    use super::{PromptProgress, SentTurn};
 
     #[test]
     fn a_prompt_is_on_its_way_until_it_is_taken_and_a_late_word_of_an_earlier_one_changes_nothing() {
@@ -82,7 +82,15 @@ mod tests {
         sent.leaves(2);
         sent.was_taken(1);
         told.push(*seen.borrow());
-        assert_eq!(told, [Progress::Nothing, Progress::Leaving(1), Progress::Taken(1), Progress::Leaving(2)]);
-        assert_eq!((Progress::Leaving(2).turn(), Progress::Leaving(2).taken()), (Some(2), None));
+        assert_eq!(
+            told,
+            [
+                PromptProgress::Nothing,
+                PromptProgress::Leaving(1),
+                PromptProgress::Taken(1),
+                PromptProgress::Leaving(2)
+            ]
+        );
+        assert_eq!((PromptProgress::Leaving(2).turn(), PromptProgress::Leaving(2).taken()), (Some(2), None));
     }
 }
