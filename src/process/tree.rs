@@ -1,7 +1,7 @@
 //! Every process below another one.
 //!
 //! Owns how they are found and signalled: on Linux by the parents that `/proc` names, which a group or a session of its own does
-//! not change; elsewhere by the process group of the one that was started. Never waits for them.
+//! not change, or by a mark that they inherited; elsewhere by the process group of the one that was started. Never waits for them.
 
 #[cfg(target_os = "linux")]
 pub(super) use self::linux::{children, entry, is_marked, kill_marked, kill_orphans, members, signal_all};
