@@ -42,6 +42,14 @@ same_everywhere() {
   export CARGO_ENCODED_RUSTFLAGS=${CARGO_ENCODED_RUSTFLAGS%$'\x1f'} CFLAGS="${c_flags[*]}" CARGO_INCREMENTAL=0
 }
 
+# The versions of glibc whose functions a program names.
+runs_with_old_glibc() {
+  local newest
+  newest=$(grep -aoE 'GLIBC_2\.[0-9]+' "$1" | sort -uV | tail -n 1)
+  [[ -n $newest && $(printf '%s\n' "$newest" "GLIBC_$GLIBC" | sort -V | tail -n 1) == "GLIBC_$GLIBC" ]] ||
+    { echo "scripts/programs.sh: $1 wants ${newest:-no glibc that can be seen}, and glibc $GLIBC is promised" >&2; return 1; }
+}
+
 build() {
   local name=$1 triple suffix=""
   case $name in
@@ -53,10 +61,18 @@ build() {
   standard_library "$triple" || return "$NOT_RUN"
   cargo-zigbuild build --locked --profile "$PROFILE" --bin breadboard-ls --target "$triple$suffix" || return 1
   install -D "${CARGO_TARGET_DIR:-target}/$triple/$PROFILE/breadboard-ls" "$out/$name/breadboard-ls"
+  [[ $triple != *-gnu ]] || runs_with_old_glibc "$out/$name/breadboard-ls" || return 1
   # What is linked into it, where scanners of vulnerabilities look.
   python3 -B packaging/auditable.py "$triple" "$out/$name/breadboard-ls"
 }
 
-zig
-same_everywhere
-for name in "$@"; do build "$name" || exit; done
+# Read whole before it begins, so that the file may change while it builds.
+main() {
+  local name
+  zig || return
+  same_everywhere
+  for name in "$@"; do build "$name" || return; done
+}
+
+main "$@"
+exit

@@ -91,7 +91,7 @@ impl GuardedTree {
         let (tell, gone) = watch::channel(false);
         let tree = Self {
             number,
-            mark: format!("{MARK}={mark}").into_bytes(),
+            mark: tree::entry(MARK, mark.as_ref()),
             outer,
             inner: None,
             program: None,
@@ -230,7 +230,7 @@ impl GuardedTree {
             let one = seen.identity;
             let is_known = one == self.outer || Some(one) == self.inner || Some(one) == self.program;
             let is_orphan = adopts && seen.parent == ours && !guardians.contains(&one.pid);
-            is_known || is_orphan || self.seen.contains(&one) || self.has_mark(one.pid)
+            is_known || is_orphan || self.seen.contains(&one) || tree::is_marked(one.pid, &self.mark)
         });
         let alive: Vec<SeenProcess> =
             alive.into_iter().filter(|seen| seen.state != ProcessState::Dead).collect();
@@ -256,12 +256,6 @@ impl GuardedTree {
         } else {
             self.phase = GuardedPhase::Killed { since, empty };
         }
-    }
-
-    /// Whether the environment that a process began with has the mark. That of another user cannot be read.
-    fn has_mark(&self, pid: i32) -> bool {
-        std::fs::read(format!("/proc/{pid}/environ"))
-            .is_ok_and(|environment| environment.split(|byte| *byte == 0).any(|one| one == self.mark))
     }
 }
 

@@ -24,6 +24,8 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
 #[cfg(target_os = "linux")]
 use super::confine;
+#[cfg(target_os = "linux")]
+use super::guarded_tree::{MARK, Orphans};
 use super::hand_over::{self, Handles};
 pub(crate) use super::heartbeat::Post;
 use super::heartbeat::{self, Heart};
@@ -55,15 +57,16 @@ pub(crate) fn guard(post: Post, program: OsString, args: Vec<OsString>) -> io::R
     // What is done to the group or the terminal of the server is not done to us. Fails only for who leads a group already.
     let _ = rustix::process::setsid();
     #[cfg(target_os = "linux")]
-    {
+    let orphans = {
         use rustix::process::{getpid, set_child_subreaper, set_parent_process_death_signal};
         // For lists of processes; the name is no more than that.
         let _ = rustix::thread::set_name(c"bb-guard");
-        set_child_subreaper(Some(getpid()))?;
         // Who was stopped goes on when the one above dies, sees that the control socket has ended, and ends the tree. If it died
         // before this line, the socket has ended already.
         let _ = set_parent_process_death_signal(Some(Signal::CONT));
-    }
+        // Emulators of other processors refuse it.
+        if set_child_subreaper(Some(getpid())).is_ok() { Orphans::FallToUs } else { Orphans::Elsewhere }
+    };
     // Whatever becomes of the server, its lock is held until this guardian has ended.
     let Handles { streams, directory, heartbeat, cgroup, locks, confinement } =
         hand_over::receive(io::stdin())?;
@@ -104,8 +107,23 @@ pub(crate) fn guard(post: Post, program: OsString, args: Vec<OsString>) -> io::R
     }
     let mut watch = Watch { post, child, inner, heart, events: listen()?, ended: None };
     watch.until_ordered();
+    #[cfg(target_os = "linux")]
+    if post == Post::Outer && orphans == Orphans::Elsewhere {
+        kill_the_marked();
+    }
     cgroup.remove(post, above);
     Ok(watch.ended.map_or(128 + 9, exit_code))
+}
+
+/// Where orphans fall to nobody who would look for them, they are known by the mark that they inherited. Nothing below this guardian
+/// is left when this begins.
+#[cfg(target_os = "linux")]
+fn kill_the_marked() {
+    let Some(mark) = std::env::var_os(MARK) else { return };
+    let until = Instant::now() + GIVE_UP;
+    while Instant::now() < until && tree::kill_marked(&tree::entry(MARK, &mark)) {
+        thread::sleep(SETTLE);
+    }
 }
 
 /// The program in a process group of its own, so that a signal to its group reaches no guardian, and in the directory that was

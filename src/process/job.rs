@@ -115,6 +115,10 @@ impl NotStarted {
                 io::ErrorKind::PermissionDenied => format!(
                     "The program `{program}` may not be run; make it executable, or correct the command in the settings."
                 ),
+                // Our own words, where the system said nothing.
+                io::ErrorKind::Other if error.raw_os_error().is_none() => format!(
+                    "The program `{program}` could not be started ({error}); try again, or correct the command in the settings."
+                ),
                 kind => format!(
                     "The program `{program}` could not be started ({kind}); try again, or correct the command in the settings."
                 ),

@@ -345,9 +345,12 @@ pub(super) fn refusal(error: &io::Error, path: &WorkspacePath) -> CodedError {
     }
 }
 
-/// The system's word for a failure, without its number.
+/// The system's word for a failure, without its number; our own words where the system said nothing.
 pub(super) fn cause(error: &io::Error) -> String {
-    error.kind().to_string()
+    match error.kind() {
+        io::ErrorKind::Other if error.raw_os_error().is_none() => error.to_string(),
+        kind => kind.to_string(),
+    }
 }
 
 /// A client's text cut to what fits in a sentence.

@@ -38,12 +38,13 @@ impl Mark {
             .collect()
     }
 
+    /// An emulator's name may stand before what the guardian calls itself.
     pub fn outer(&self) -> Process {
-        self.one(|command| command.starts_with("bb-guard guard -- "))
+        self.one(|command| command.contains("bb-guard guard -- "))
     }
 
     pub fn inner(&self) -> Process {
-        self.one(|command| command.starts_with("bb-guard guard --inner -- "))
+        self.one(|command| command.contains("bb-guard guard --inner -- "))
     }
 
     fn one(&self, is_it: impl Fn(&str) -> bool) -> Process {

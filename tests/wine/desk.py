@@ -86,6 +86,32 @@ class Place:
     def remove(self):
         shutil.rmtree(self.outer, ignore_errors=True)
 
+    def can_lead_out(self) -> bool:
+        """Whether a folder of the workspace can be made that lies elsewhere. Under Wine that is a volume, which only root can mount."""
+        return not UNDER_WINE or os.geteuid() == 0
+
+    def lead_out(self, name: str, files: dict[str, str]) -> Path:
+        """Makes a folder of the workspace that lies elsewhere: on Windows a junction. Wine makes none, but says the same of a folder on
+        which a volume is mounted: a reparse point whose tag is that of junctions, and of which nobody can say where it leads."""
+        link, other = self.workspace / name, self.outer / "elsewhere"
+        if UNDER_WINE:
+            link.mkdir()
+            subprocess.run(["mount", "-t", "tmpfs", "breadboard-test", str(link)], check=True)
+        else:
+            other.mkdir()
+            subprocess.run(["cmd", "/c", "mklink", "/J", str(link), str(other)], check=True, stdout=subprocess.DEVNULL)
+        for file, text in files.items():
+            path = link / file
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+        return link
+
+    def take_back(self, link: Path):
+        """Removes such a folder, and nothing that is in it."""
+        if UNDER_WINE:
+            subprocess.run(["umount", "--lazy", str(link)], check=True)
+        link.rmdir()
+
 
 class Model:
     """Speaks OpenAI's streaming protocol; gives these replies one after the other and keeps what it was asked."""

@@ -9,8 +9,10 @@
 # stage is skipped, and a line says so.
 #
 # What Wine cannot do, so that only .github/workflows/platforms.yml tries it, on Windows itself:
-#   junctions and symbolic links   `mklink` of Wine makes none, and links of this system look like what they lead to. The test of the
-#                                  library is marked as ignored (platform::real_path).
+#   junctions                      `mklink` of Wine makes none. A folder on which a volume is mounted is one to its programs all the same, of
+#                                  which nobody can say where it leads: root mounts one, and nothing of it may be seen (test_escapes). On
+#                                  Windows the same test makes a junction; that one which stays inside is followed is tried there alone.
+#   symbolic links                 those of this system look like what they lead to.
 #   access lists handed down       Wine keeps of a list what the modes of this system can say, and gives a new file what the umask
 #                                  says. So what is closed by name is looked at here; what inherits is not (platform::access_list).
 #   short names (8.3)              Wine makes them up for each listing and keeps none; that they are refused is tried, not that

@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from desk import Model, Place, Server  # noqa: E402
+from desk import UNDER_WINE, Model, Place, Server, run  # noqa: E402
 
 SEED = os.environ.get("BREADBOARD_ATTACK_SEED", "1")
 # Stands in every file outside, and in the name of one. No attempt mentions it.
@@ -58,6 +58,13 @@ TABLE = {
         "GIT~1/config", "git~1\\config", "SECRET~1", "LONGNA~1/own.txt", "longna~1\\own.txt", "PROGRA~1", "..\\OUTSID~1\\secret", "ENV~1",
         "src/A~9.TXT", "OWN~1.TXT",
     ],
+    # `leap` is a folder of the workspace that lies elsewhere.
+    "junctions": [
+        "leap/secret", "leap\\secret", "leap", "leap/", "leap/.", "./leap/secret", "leap/./secret", "leap//secret", "src/../leap/secret",
+        "leap/sub/secret", "leap/sub", "leap/../leap/secret", "leap/../../outside/secret", "leap./secret", "leap /secret",
+        "leap::$INDEX_ALLOCATION/secret", "leap:$I30:$INDEX_ALLOCATION\\secret", "C:/{ws}/leap/secret", "\\\\?\\C:\\{ws}\\leap\\secret",
+        "file:///c%3A/{ws}/leap/secret", "leap/own.txt", "leap/new.txt",
+    ],
     # These lead nowhere else, so that it is seen that what stays inside is answered.
     "inside": ["own.txt", "./own.txt", "src//own.txt", "src/./own.txt", "LongNamesInHere/own.txt"],
     "URIs": [
@@ -93,11 +100,18 @@ class Escapes(unittest.TestCase):
             (outside / name).write_text(CANARY)
         for name in ("own.txt", "src/own.txt", "LongNamesInHere/own.txt", ".git/config"):
             place.write(name, f"{MINE}\n".encode())
+        self.leap = None
+        if place.can_lead_out():
+            files = {name: CANARY for name in ("secret", "own.txt", "sub/secret", f"{CANARY}.txt")}
+            self.leap = place.lead_out("leap", files)
+            self.addCleanup(place.take_back, self.leap)
 
     def outside(self) -> dict[str, bytes]:
-        """All files of the outer folder but those of the workspace and the state."""
+        """All files of the outer folder but those of the workspace and the state, and those of the folder that lies elsewhere."""
         kept = (self.place.workspace, self.place.outer / "state")
         files = [one for one in self.place.outer.rglob("*") if one.is_file() and not any(k in one.parents for k in kept)]
+        if self.leap:
+            files += [one for one in self.leap.rglob("*") if one.is_file()]
         return {str(one): one.read_bytes() for one in files}
 
     def server(self, options: dict | None = None) -> Server:
@@ -147,6 +161,27 @@ class Escapes(unittest.TestCase):
         kept = [str(one) for one in state.rglob("*") if one.is_file() and CANARY.encode() in one.read_bytes()]
         self.assertEqual(kept, [], f"seed {SEED}")
         print(f"{tried} requests with {len(paths)} spellings, {read} of them read a file of the workspace (seed {SEED})")
+
+    def test_a_folder_that_lies_elsewhere_is_named_and_nobody_looks_into_it(self):
+        if not self.leap:
+            self.skipTest("only root can mount the volume that Wine takes for a junction")
+        done = run(self.place, "ask", "--state-dir", self.place.windows("state"), f"where is {CANARY}?")
+        self.assertNotIn("leap/", done.stdout + done.stderr)
+        own = run(self.place, "ask", "--state-dir", self.place.windows("state"), f"where is {MINE}?")
+        self.assertIn("own.txt", own.stdout)
+        self.assertNotIn("leap/", own.stdout + own.stderr)
+        server = self.server()
+        session = server.session()
+        listed = server.ask("bb/listFiles", {"sessionId": session, "path": "", "gitignore": False})["entries"]
+        self.assertIn("leap", [entry["path"] for entry in listed])
+        refusals = {path: server.refused("bb/readFileSnippet", {"sessionId": session, "path": path}) for path in ("leap/secret", "leap/none")}
+        if not UNDER_WINE:
+            codes = {error["data"]["code"] for error in refusals.values()}
+            self.assertEqual(codes, {"path_outside_workspace"}, refusals)
+        # Nothing is told apart of what is there and what is not.
+        told = {path: error["message"].replace(path, "…") for path, error in refusals.items()}
+        self.assertEqual(len(set(told.values())), 1, told)
+        self.assertEqual(server.shut_down(), 0)
 
     def test_a_model_that_may_write_without_asking_writes_nothing_outside(self):
         paths = [path for path in attempts(self.place) if not any(path.lower() == one.lower() for one in TABLE["inside"])][:60]

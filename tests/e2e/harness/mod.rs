@@ -25,6 +25,11 @@ use tempfile::TempDir;
 /// Longest wait for anything.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
+/// So many times as long it is waited where the program is slow: `BREADBOARD_SLOWNESS`, for one that an emulator runs.
+fn slowness() -> u32 {
+    std::env::var("BREADBOARD_SLOWNESS").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
+}
+
 /// How the server is started.
 #[derive(Clone, Default)]
 pub struct Options {
@@ -359,7 +364,7 @@ impl Server {
         patience: Duration,
         mut look: impl FnMut(&[Value]) -> Option<T>,
     ) -> T {
-        let until = Instant::now() + patience;
+        let until = Instant::now() + patience * slowness();
         loop {
             if let Some(found) = look(&self.received.borrow()) {
                 return found;
@@ -448,7 +453,7 @@ impl Server {
 
     /// Waits for the end of the process.
     pub fn wait_exit(&mut self) -> ExitStatus {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + PATIENCE * slowness();
         loop {
             if let Some(status) = self.child.try_wait().expect("the server can be waited for") {
                 return status;
