@@ -47,6 +47,8 @@ register() {
 }
 register 2>"$work/why" || { echo "not run: the kernel cannot be told to start programs of $NAME with qemu: $(cat "$work/why")"; exit "$NOT_RUN"; }
 
+unshare --mount --propagation private true 2>"$work/why" || { echo "not run: no mounts of their own for some processes: $(cat "$work/why")"; exit "$NOT_RUN"; }
+
 program=${BB_FOREIGN:-}
 if [[ -z $program ]]; then
   target=${CARGO_TARGET_DIR:-$PWD/target}/foreign begun=$SECONDS code=0
