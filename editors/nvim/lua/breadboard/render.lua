@@ -237,7 +237,7 @@ KINDS['turn-end'] = function(block)
   if block.cost then
     table.insert(spent, notices_of.amount(block.cost.amount) .. ' ' .. one_line(block.cost.currency))
   end
-  local how = block.text and ('✗ ' .. block.text) or ENDED[block.outcome] or ('✗ ' .. tostring(block.outcome))
+  local how = block.text and ('✗ ' .. block.text) or ENDED[block.outcome] or ('? ' .. tostring(block.outcome))
   return marked('', #spent > 0 and ('%s (%s)'):format(how, table.concat(spent, ' · ')) or how)
 end
 
