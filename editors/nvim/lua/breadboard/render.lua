@@ -50,6 +50,10 @@ end
 ---@return string
 local function standing(block)
   local state, chosen = ASK_STATE[block.status] or block.status, block.chosen
+  -- Of several clients of a session another one may have answered.
+  if block.client and block.client.name ~= 'Neovim' then
+    state = ('%s in %s'):format(state, one_line(block.client.name))
+  end
   local rule = chosen and chosen.rule
   if rule then
     local keeper = rule.keptBy and one_line(rule.keptBy) or 'the ' .. rule.holder
