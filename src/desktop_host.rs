@@ -198,8 +198,12 @@ fn state_dir(given: Option<&str>) -> Result<PathBuf, String> {
 fn folders(named: &[PathBuf]) -> Result<Vec<(PathBuf, String)>, String> {
     let mut folders: Vec<(PathBuf, String)> = Vec::new();
     for path in named {
-        let real = std::fs::canonicalize(path)
-            .map_err(|error| format!("The workspace {} cannot be opened: {error}.", path.display()))?;
+        let real = std::fs::canonicalize(path).map_err(|error| {
+            format!(
+                "The workspace {} cannot be opened ({error}); name a folder that is there with --workspace.",
+                path.display()
+            )
+        })?;
         let uri = url::Url::from_file_path(&real).ok().filter(|_| real.is_dir());
         let uri = uri.ok_or_else(|| format!("The workspace {} is no folder; name one.", path.display()))?;
         if folders.iter().all(|(known, _)| *known != real) {

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use super::command_line::words;
-use super::desktop_options::DesktopOptions;
+use super::desktop_options::{DesktopOptions, listen_address};
 pub(crate) use super::desktop_options::{ServeOptions, Serving};
 use super::mcp_args::McpArgs;
 use super::standing_args::StandingArgs;
@@ -390,7 +390,7 @@ pub(crate) struct GuardArgs {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct EngineArgs {
     /// Where to listen. An address that other machines can reach needs --tls-cert and --tls-key.
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:3199")]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:3199", value_parser = listen_address)]
     pub listen: SocketAddr,
     /// A folder to serve; several times for several. No client can add one.
     #[arg(long, value_name = "DIR", required = true)]

@@ -163,6 +163,10 @@ pub(super) fn give_up(client: Client, error: &ClientError) -> Exit {
             client.finish(END);
             Exit::Interrupted
         }
+        ClientError::Unclear(text) => {
+            client.finish(END);
+            refuse(text, Exit::Usage)
+        }
         ClientError::Refused(_) => {
             client.finish(END);
             refuse(&own_words(&error.to_string()), Exit::Failed)

@@ -82,6 +82,8 @@ pub(super) enum ClientError {
     Silent(String),
     /// It refused.
     Refused(Refusal),
+    /// What the user named means several things.
+    Unclear(String),
     /// The user pressed Ctrl-C before it answered.
     Interrupted,
 }
@@ -89,9 +91,11 @@ pub(super) enum ClientError {
 impl std::fmt::Display for ClientError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Start(text) | Self::Gone(text) | Self::Nonsense(text) | Self::Silent(text) => {
-                f.write_str(text)
-            }
+            Self::Start(text)
+            | Self::Gone(text)
+            | Self::Nonsense(text)
+            | Self::Silent(text)
+            | Self::Unclear(text) => f.write_str(text),
             Self::Refused(refusal) => f.write_str(&refusal.message),
             Self::Interrupted => f.write_str("Interrupted."),
         }

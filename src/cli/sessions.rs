@@ -23,6 +23,9 @@ const TITLE: usize = 80;
 /// Characters of a place that was found.
 const PASSAGE: usize = 220;
 
+/// Sessions that are named where several are meant: as many as are read at a glance.
+const UNCLEAR: usize = 20;
+
 /// Blocks of one page of a conversation, as many as the server gives at most.
 const PAGE: usize = 500;
 
@@ -87,7 +90,7 @@ fn done(client: &mut Client, wish: SessionWish<'_>, json: bool) -> Result<String
     let all = list(client, None)?.sessions;
     match wish {
         SessionWish::Show(id) => {
-            let id = whole_id(&all, id);
+            let id = whole_id(&all, id)?;
             let blocks = conversation(client, &id)?;
             if json {
                 return Ok(format!("{}\n", json!(blocks)));
@@ -95,10 +98,10 @@ fn done(client: &mut Client, wish: SessionWish<'_>, json: bool) -> Result<String
             let title = all.iter().find(|one| one.session_id == id).and_then(|one| one.title.as_deref());
             return Ok(transcript::markdown(title.unwrap_or("(no title)"), &blocks));
         }
-        SessionWish::Pin(id) => pin(client, &whole_id(&all, id), true)?,
-        SessionWish::Unpin(id) => pin(client, &whole_id(&all, id), false)?,
+        SessionWish::Pin(id) => pin(client, &whole_id(&all, id)?, true)?,
+        SessionWish::Unpin(id) => pin(client, &whole_id(&all, id)?, false)?,
         SessionWish::Delete(id) => {
-            let id = whole_id(&all, id);
+            let id = whole_id(&all, id)?;
             client.request("bb/deleteSession", json!({ "sessionId": id }), ANSWER)?;
         }
     }
@@ -109,13 +112,37 @@ fn pin(client: &mut Client, id: &str, pinned: bool) -> Result<(), ClientError> {
     client.request("bb/session/pin", json!({ "sessionId": id, "pinned": pinned }), ANSWER).map(drop)
 }
 
-/// The id that begins so, where one alone does; the server says of any other that there is no such session.
-fn whole_id(all: &[SessionSummary], id: &str) -> String {
-    let mut meant = all.iter().filter(|one| !id.is_empty() && one.session_id.starts_with(id));
-    match (meant.next(), meant.next()) {
-        (Some(one), None) => one.session_id.clone(),
-        _ => id.to_owned(),
+/// The id that is meant: a whole one, or one that begins so alone. The server says of one that is not there that there is no such
+/// session.
+///
+/// # Errors
+/// When several begin so: which they are.
+fn whole_id(all: &[SessionSummary], id: &str) -> Result<String, ClientError> {
+    let begins = |one: &&SessionSummary| !id.is_empty() && one.session_id.starts_with(id);
+    let meant: Vec<&SessionSummary> = all.iter().filter(begins).collect();
+    let whole = meant.iter().find(|one| one.session_id == id);
+    match (whole, meant.as_slice()) {
+        (Some(one), _) | (None, [one]) => Ok(one.session_id.clone()),
+        (None, []) => Ok(id.to_owned()),
+        (None, several) => Err(ClientError::Unclear(unclear(id, several))),
     }
+}
+
+/// That several sessions are meant, and which.
+fn unclear(id: &str, several: &[&SessionSummary]) -> String {
+    let mut text = format!(
+        "{} sessions begin with `{}`, so nothing was done; give more of the id:",
+        several.len(),
+        marked_line(id, TITLE)
+    );
+    for one in several.iter().take(UNCLEAR) {
+        let title = one.title.as_deref().unwrap_or("(no title)");
+        text.push_str(&format!("\n  {}  {}", marked_line(&one.session_id, TITLE), marked_line(title, TITLE)));
+    }
+    if several.len() > UNCLEAR {
+        text.push_str(&format!("\n  and {} more", several.len() - UNCLEAR));
+    }
+    text
 }
 
 /// All of what was said, oldest first.
@@ -199,9 +226,8 @@ mod tests {
     use super::*;
     use crate::protocol::request::FoundPassage;
 
-    #[test]
-    fn a_session_is_one_line_with_id_time_status_and_title() {
-        let session = SessionSummary {
+    fn summary() -> SessionSummary {
+        SessionSummary {
             session_id: "s-1".into(),
             title: Some("Where is\nit?".into()),
             status: Some("running".into()),
@@ -213,7 +239,29 @@ mod tests {
             held_by: None,
             pinned: false,
             branched_from: None,
+        }
+    }
+
+    #[test]
+    fn the_beginning_of_several_ids_means_none_of_them_and_says_which_they_are() {
+        let of = |id: &str| SessionSummary {
+            session_id: id.to_owned(),
+            title: Some(format!("About {id}")),
+            ..summary()
         };
+        let all = [of("ab"), of("abc1"), of("abc2"), SessionSummary { title: None, ..of("abc3") }];
+        let said = |id: &str| whole_id(&all, id).map_err(|error| error.to_string());
+        assert_eq!(said("ab"), Ok("ab".to_owned()));
+        assert_eq!(said("abc2"), Ok("abc2".to_owned()));
+        assert_eq!(said("x"), Ok("x".to_owned()));
+        assert_eq!(said(""), Ok(String::new()));
+        let several = "3 sessions begin with `abc`, so nothing was done; give more of the id:\n  abc1  About abc1\n  abc2  About abc2\n  abc3  (no title)";
+        assert_eq!(said("abc"), Err(several.to_owned()));
+    }
+
+    #[test]
+    fn a_session_is_one_line_with_id_time_status_and_title() {
+        let session = summary();
         let of = |sessions: Vec<SessionSummary>, found| {
             lines(&ListSessionsResult { sessions, found, ..ListSessionsResult::default() })
         };

@@ -93,6 +93,9 @@ fn doubt_of(error: &rustls::Error) -> String {
         Error::InvalidCertificate(Certificate::NotValidForName | Certificate::NotValidForNameContext { .. }) => {
             "its certificate is for another name".to_owned()
         }
+        Error::InvalidCertificate(Certificate::Other(other)) if format!("{other:?}").contains("CaUsedAsEndEntity") => {
+            "its certificate is that of an authority, as `openssl req -x509` makes one, and a server needs one of its own".to_owned()
+        }
         Error::InvalidMessage(_) => "it speaks no TLS, so its address may begin with http".to_owned(),
         other => one_line(&format!("TLS with it failed ({other})")),
     }

@@ -44,30 +44,22 @@ pub(super) fn block_row(lane: Lane, row: &Row<'_>) -> rusqlite::Result<BlockRow>
 }
 
 pub(super) fn ledger_row(row: &Row<'_>) -> rusqlite::Result<LedgerRow> {
-    let status = match row.get_ref(1)?.as_str()? {
-        "pending" => PermissionStatus::Pending,
-        "allowed" => PermissionStatus::Allowed,
-        "denied" => PermissionStatus::Denied,
-        "expired" => PermissionStatus::Expired,
-        "cancelled" => PermissionStatus::Cancelled,
-        other => {
-            let reason = format!("unknown status {other}");
-            return Err(rusqlite::Error::FromSqlConversionFailure(1, Type::Text, reason.into()));
-        }
+    let word = row.get_ref(1)?.as_str()?;
+    let unknown = || {
+        let reason = format!("unknown status {word}");
+        rusqlite::Error::FromSqlConversionFailure(1, Type::Text, reason.into())
     };
+    let status = PermissionStatus::named(word).ok_or_else(unknown)?;
     Ok(LedgerRow { request_id: row.get(0)?, status, record: row.get(2)? })
 }
 
-/// The word for a status in the file, and on the wire.
+/// The word for a status in the file. What is being saved first waits, for whoever looks for what does.
 pub(super) fn status_word(status: PermissionStatus) -> &'static str {
     match status {
-        // Both wait.
-        PermissionStatus::Pending | PermissionStatus::Saving => "pending",
-        PermissionStatus::Allowed => "allowed",
-        PermissionStatus::Denied => "denied",
-        PermissionStatus::Expired => "expired",
-        PermissionStatus::Cancelled => "cancelled",
+        PermissionStatus::Saving => PermissionStatus::Pending,
+        other => other,
     }
+    .as_str()
 }
 
 /// All rows of a statement.

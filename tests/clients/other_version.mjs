@@ -1,8 +1,8 @@
 // Stands between a client and the real server and makes that one of another release: `node other_version.mjs RELEASE PROGRAM …`.
 //
 // `older` offers no method that came late, refuses those as a server does that never heard of them, and says of everything only what
-// it must. `newer` says more everywhere: fields, methods, notifications, requests, kinds of blocks and classes of events that nobody
-// knows yet. Both speak the same version of the wire, within which a client must get along with either. `broken` speaks another version.
+// it must. `newer` says more everywhere: fields, methods, notifications, requests, kinds of blocks and of
+// subjects, classes of events, and words for how something stands that nobody knows yet. Both speak the same version of the wire, within which a client must get along with either. `broken` speaks another version.
 import { spawn } from "node:child_process";
 import { between } from "./frames.mjs";
 import { changed, shapeOf } from "./shapes.mjs";
@@ -72,7 +72,30 @@ const older = {
 const KEPT = new Set(["after", "block", "changes", "snapshot", "permission", "text", "status", "resume", "sessionId", "messageId", "blocks", "blockId", "epoch"]);
 
 const OF_TOMORROW = { ofTomorrow: { is: ["new"] } };
-const hologram = (id, seq) => ({ id, seq, kind: "hologram", text: "seen from the side", depth: 3 });
+/** Blocks of a kind, and with words, that nobody knows yet. */
+const ofTomorrow = (id, seq) => [
+  { id, seq, kind: "hologram", text: "seen from the side", depth: 3 },
+  { id: `${id}-tool`, seq, kind: "tool", name: "weave", title: "Weave a carpet", status: "shelved" },
+  { id: `${id}-notice`, seq, kind: "notice", level: "whisper", text: "Somebody may listen." },
+  {
+    id: `${id}-ask`,
+    seq,
+    kind: "permission",
+    status: "excused",
+    permission: {
+      requestId: `${id}-ask`,
+      digest: "d",
+      title: "Cast a spell",
+      subject: { kind: "spell", words: "abracadabra" },
+      options: [{ optionId: "maybe", label: "Maybe", kind: "allow_on_sundays" }],
+    },
+  },
+];
+
+/** The ends of turns in a word that nobody knows yet. */
+const postponed = (blocks) => {
+  for (const block of blocks) if (block?.kind === "turn-end" && block.outcome === "done") block.outcome = "postponed";
+};
 
 const newer = {
   ofClient(message) {
@@ -92,11 +115,15 @@ const newer = {
     for (const event of method === "bb/events" ? params.events : [])
       if (event.pane.length === 1 && event.pane[0] === "debug") event.class = "tomorrow.class";
     if (method === "bb/view") {
-      const id = `tomorrow-${params.toSeq}`;
-      params.changes.push({ lane: "chat", op: "put", id, block: hologram(id, params.toSeq) });
+      postponed(params.changes.map(({ block }) => block));
+      postponed(params.snapshot?.lanes.chat.blocks ?? []);
+      // Each time the same ones: a transcript of holograms alone shows nothing else.
+      for (const block of ofTomorrow(`tomorrow-${params.sessionId}`, params.toSeq))
+        params.changes.push({ lane: "chat", op: "put", id: block.id, block });
     }
     const view = more.result?.view ?? more.result?.result?.view;
-    view?.lanes.chat.blocks.push(hologram("tomorrow-0", view.seq));
+    postponed(view?.lanes.chat.blocks ?? []);
+    view?.lanes.chat.blocks.push(...ofTomorrow(`tomorrow-${(more.result.result ?? more.result).sessionId}`, view.seq));
     if (method !== "bb/state") return more;
     return [
       { jsonrpc: "2.0", method: "bb/tomorrow", params: { anything: [1] } },

@@ -6,6 +6,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { openShapes, valuesOf } from "./open_sets.mjs";
 import { docComment, typeOf } from "./schema_types.mjs";
 import { compileValidators } from "./schema_validators.mjs";
 
@@ -103,13 +104,25 @@ function declaration(name, schema) {
   return `${docComment(schema.description)}export type ${name} = ${typeOf(schema)};\n`;
 }
 
-function typesFile({ methods, shapes }) {
+/** A set of words that may grow: the words of this release, and any other. */
+function openDeclaration(name, schema) {
+  const known = `${docComment(`The values of \`${name}\` of this release; a newer server may say others.`)}export type Known${name} = ${typeOf(schema)};\n`;
+  const open = `${docComment(schema.description)}export type ${name} = Known${name} | (string & {});\n`;
+  return `${known}\n${open}`;
+}
+
+function typesFile(contract) {
+  const { methods, shapes } = contract;
+  const open = openShapes(contract);
   const declared = new Map();
   const add = (name, schema) => {
     if (declared.has(name)) throw new Error(`Two shapes would be called ${name}; rename one of them in Rust.`);
     declared.set(name, declaration(name, schema));
   };
-  for (const [name, schema] of shapes) add(name, schema);
+  for (const [name, schema] of shapes) {
+    if (open.has(name) && valuesOf(schema)) declared.set(name, openDeclaration(name, schema));
+    else add(name, schema);
+  }
   const maps = Object.entries(methods)
     .filter(([kind]) => kind !== "settings")
     .map(([kind, entries]) => {
@@ -133,17 +146,14 @@ const MAPS = {
   serverNotifications: ["ServerNotifications", "Notifications of the server by method: their params."],
 };
 
-/** The values of each shape that is a closed set of texts. */
-function valuesOf({ oneOf, enum: values }) {
-  const texts = values ?? (oneOf?.every((choice) => "const" in choice) ? oneOf.map((choice) => choice.const) : []);
-  return texts.length > 1 && texts.every((text) => typeof text === "string") ? texts : undefined;
-}
-
-function valuesFile({ shapes }) {
+function valuesFile(contract) {
+  const open = openShapes(contract);
+  const { shapes } = contract;
   const sets = [...shapes].map(([name, schema]) => [name, valuesOf(schema)]).filter(([, values]) => values);
   const entries = sets.map(([name, values]) => {
     const lines = values.map((value) => `    ${JSON.stringify(value)},\n`).join("");
-    return `  ${name}: [\n${lines}  ] satisfies T.${name}[] as readonly T.${name}[],\n`;
+    const type = `T.${open.has(name) ? "Known" : ""}${name}`;
+    return `  ${name}: [\n${lines}  ] satisfies ${type}[] as readonly ${type}[],\n`;
   });
   return [
     `${HEADER}\nimport type * as T from "./types.js";\n`,

@@ -1,30 +1,19 @@
 // Compiles JSON Schema nodes ahead of time, so that a strict Content Security Policy (no eval) is enough at run time.
 //
-// Owns how a schema becomes code: what a client sends is checked strictly; what it receives is open where PROTOCOL.md,
-// "Versions", says that newer servers of the same version may add: block kinds and event classes. Extra fields are
-// accepted everywhere.
+// Owns how a schema becomes code: what a client sends is checked strictly; what it receives is open where a newer server of the same
+// version may add, as `open_sets.mjs` says. Extra fields are accepted everywhere.
 
 import { Ajv } from "ajv";
 import standalone from "ajv/dist/standalone/index.js";
 import { build } from "esbuild";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-
-/** The additive sets of PROTOCOL.md, "Versions". The schemas do not mark them. */
-const ADDITIVE = ["Block", "EventClass"];
+import { openShapes, tagOf } from "./open_sets.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 
 function constants(node) {
   return node.oneOf?.every((choice) => "const" in choice) ? node.oneOf.map((choice) => choice.const) : undefined;
-}
-
-/** The field by which the choices of `oneOf` are told apart, if each has one with a constant of its own. */
-function tagOf(choices) {
-  const [first] = choices;
-  return Object.keys(first.properties ?? {}).find((name) =>
-    choices.every((choice) => choice.required?.includes(name) && choice.properties?.[name]?.const !== undefined),
-  );
 }
 
 /** `node` with references into `base`, and unions in the form that compiles to the quickest code. */
@@ -72,7 +61,9 @@ function opened(schema) {
 }
 
 /** The code of all validators: `validators["<method> params"]`, `["<method> result"]`, `["<shape>"]`. */
-export async function compileValidators({ methods, shapes }) {
+export async function compileValidators(contract) {
+  const { methods, shapes } = contract;
+  const open = openShapes(contract);
   const ajv = new Ajv({
     code: { source: true, esm: true },
     strict: false,
@@ -85,7 +76,7 @@ export async function compileValidators({ methods, shapes }) {
     $defs: Object.fromEntries([...shapes].map(([name, schema]) => [name, change(name, prepared(schema, base))])),
   });
   ajv.addSchema(definitions("strict", (_, schema) => schema));
-  ajv.addSchema(definitions("open", (name, schema) => (ADDITIVE.includes(name) ? opened(schema) : schema)));
+  ajv.addSchema(definitions("open", (name, schema) => (open.has(name) ? opened(schema) : schema)));
   const names = {};
   const ids = new Map();
   const add = (name, schema) => {
@@ -108,7 +99,10 @@ export async function compileValidators({ methods, shapes }) {
     received(`${method} params`, params);
     if (result) sent(`${method} result`, result);
   }
-  for (const { method, params } of methods.serverNotifications) received(`${method} params`, params);
+  for (const { method, params } of methods.serverNotifications) {
+    const schema = prepared(params, "open");
+    add(`${method} params`, schema.discriminator ? opened(schema) : schema);
+  }
   for (const { method, params } of methods.settings) sent(method, params);
   for (const name of shapes.keys()) {
     add(name, { $ref: `open#/$defs/${name}` });

@@ -177,7 +177,7 @@ describe("what does not fit", () => {
     const client = new BreadboardClient(connection, { onViolation: ({ message }) => violations.push(message) });
     let heard = 0;
     client.onNotification("bb/connection", () => (heard += 1));
-    connection.say("bb/connection", { status: "asleep" });
+    connection.say("bb/connection", { status: 5 });
     connection.say("bb/connection", undefined);
     expect([heard, violations.length]).toEqual([0, 2]);
   });

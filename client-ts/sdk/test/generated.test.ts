@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { contract, folder, generate } from "../scripts/generate.mjs";
+import { openShapes } from "../scripts/open_sets.mjs";
 import { typeOf } from "../scripts/schema_types.mjs";
 import {
   CLIENT_NOTIFICATIONS,
@@ -12,6 +13,8 @@ import {
   REQUESTS,
   resultFault,
   SERVER_NOTIFICATIONS,
+  shapeFault,
+  VALUES,
   WIRE_VERSION,
 } from "../src/core/index.js";
 import { list, readJson, sdkFolder } from "./repository.js";
@@ -40,6 +43,33 @@ test("the tables of methods are those of schemas/meta.json", () => {
     of("notification, editor to server"),
     of("notification, server to editor"),
   ]);
+});
+
+describe("R000-70: of a newer server", () => {
+  const open = openShapes(contract());
+
+  test("a word that nobody knows yet fits every set of words that a server says", () => {
+    const sets = Object.keys(VALUES).filter((name) => open.has(name));
+    expect(sets.length).toBeGreaterThan(40);
+    expect(sets.filter((name) => shapeFault(name, "of_tomorrow") !== undefined)).toEqual([]);
+    expect(sets.filter((name) => shapeFault(name, 1) === undefined)).toEqual([]);
+  });
+
+  test("a kind that nobody knows yet fits every shape that is told apart by it", () => {
+    const tag = { Block: { kind: "of_tomorrow", id: "b", seq: 1 }, Subject: { kind: "of_tomorrow" }, ContextMention: { type: "of_tomorrow" } };
+    const told = [...open].filter((name) => !(name in VALUES));
+    expect(told).toEqual(Object.keys(tag).sort());
+    for (const [name, value] of Object.entries(tag)) expect(shapeFault(name, value), name).toBeUndefined();
+    expect(paramsFault("bb/tab", { tabId: "t", epoch: "e", index: 1, kind: "of_tomorrow" })).toBeUndefined();
+  });
+
+  test("words by which a message is taken apart, and what a client sends, stay as they are", () => {
+    for (const name of ["ChangeOp", "Lane", "EvtKind", "ReqKind", "ResKind"])
+      expect(shapeFault(name, "of_tomorrow"), name).toBeDefined();
+    const answer = { sessionId: "s", requestId: "r" };
+    expect(paramsFault("bb/approvePermission", { ...answer, decision: "deny" })).toBeUndefined();
+    expect(paramsFault("bb/approvePermission", { ...answer, decision: "of_tomorrow" })).toBeDefined();
+  });
 });
 
 test("every shape of schemas/ has a type", () => {

@@ -60,7 +60,7 @@ async function usual({ client }: RunningServer): Promise<Session> {
   await client.request("bb/sendMessage", { sessionId, text: "replace `RETRY_LIMIT` with `ATTEMPTS` in retry.rs" });
   const { requestId, digest } = await until(session, () =>
     chat()
-      .flatMap((block) => (block.kind === "permission" ? [block.permission] : []))
+      .flatMap((block) => (block.kind === "permission" && block.status === "pending" ? [block.permission] : []))
       .at(0),
   );
   const decided = { sessionId, requestId, decision: "allow_once", ...(digest == null ? {} : { digest }) } as const;
@@ -109,6 +109,9 @@ test("R000-70: of a newer server nothing is lost, and what nobody knows yet is k
   const kinds = session.view.blocks("chat").map(({ kind }) => kind as string);
   expect(kinds).toEqual(expect.arrayContaining(["user", "permission", "turn-end", "hologram"]));
   expect([...classes]).toContain("tomorrow.class");
+  // Words that nobody knows yet stand where they were said.
+  const said = session.view.blocks("chat").map((block) => ("status" in block ? block.status : "outcome" in block ? block.outcome : block.kind));
+  expect(said).toEqual(expect.arrayContaining(["shelved", "excused", "postponed"]));
   expect(session.view.blocks("chat").at(0)).toMatchObject({ kind: "user", ofTomorrow: { is: ["new"] } });
   await expect(running.client.request("bb/stop", { sessionId: "none" })).rejects.toMatchObject({
     code: "unknown_session",

@@ -549,9 +549,10 @@ test('D17: a settled ask says what was chosen, where that holds and who keeps it
     { optionId = 'once', label = 'Run anyway', kind = 'allow_once' },
     { optionId = 'no', label = 'Deny', kind = 'deny' },
   }
-  local function drawn(status, chosen)
+  local function drawn(status, chosen, client)
     local permission = { requestId = 'r1', title = 'make', options = options }
     local block = { id = 'p', kind = 'permission', status = status, permission = permission, chosen = chosen }
+    block.client = client and { name = client, version = '1' }
     return render.lane({ blocks = { block } }, {}).lines[2]
   end
   local function rule(holder, scope, keeper, file)
@@ -571,6 +572,10 @@ test('D17: a settled ask says what was chosen, where that holds and who keeps it
   same(drawn('allowed', { optionId = 'once', label = 'Run anyway' }), '  — allowed: “Run anyway”')
   same(drawn('denied', { optionId = 'no', label = 'Deny' }), '  — denied')
   same(drawn('allowed', nil), '  — allowed')
+  -- And where, when that was another client of the session.
+  same(drawn('denied', nil, 'Neovim'), '  — denied')
+  same(drawn('denied', nil, 'Visual Studio Code'), '  — denied in Visual Studio Code')
+  same(drawn('allowed', { optionId = 'once', label = 'Run anyway' }, 'two'), '  — allowed in two: “Run anyway”')
 end)
 
 test('a notice stands behind the block that was last when it came', function()

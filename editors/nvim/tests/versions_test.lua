@@ -62,6 +62,10 @@ test('of a newer server nothing is lost, and what nobody knows yet does no harm'
     -- A block of a kind that the plugin does not know stands there as a text that is folded.
     check(s:shown():find('▸ hologram\n  │ seen from the side', 1, true), s:shown())
     s:idle()
+    -- And words for how something stands: as they were said.
+    for _, said in ipairs({ 'Weave a carpet', 'Somebody may listen.', 'Cast a spell', 'excused', 'postponed' }) do
+      check(s:shown():find(said, 1, true), said .. ' is missing in\n' .. s:shown())
+    end
   end)
 end)
 

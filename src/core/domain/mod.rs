@@ -15,6 +15,7 @@ pub mod coded_error;
 pub mod comment_prompt;
 pub mod configuration;
 pub mod context;
+pub mod conversation_writer;
 mod cut;
 pub mod delivery;
 pub mod dialect;

@@ -75,7 +75,7 @@ impl DesktopSetup {
         let setting = &settings.engine;
         let url = setting.url.as_deref().filter(|url| !url.trim().is_empty()).unwrap_or(DEFAULT_URL);
         // Not repeated: it may hold a password.
-        let base_url = BaseUrl::parse(url).map_err(|NoBaseUrl| {
+        let base_url = base_of(url).map_err(|NoBaseUrl| {
             CodedError::new(
                 ErrorCode::InvalidParams,
                 "The host's URL is not an http or https URL without user name and query; give such a one, for instance \
@@ -340,6 +340,12 @@ impl DesktopParts {
 }
 
 /// The name of the editor, since that is what a person sees of us; ours without.
+/// The base URL of a host. People copy it from a route, and `v1` is part of each of them.
+fn base_of(url: &str) -> Result<BaseUrl, NoBaseUrl> {
+    let url = url.trim().trim_end_matches('/');
+    BaseUrl::parse(url.strip_suffix("/v1").unwrap_or(url))
+}
+
 fn own_name(editor: Option<&str>) -> String {
     let plain: String =
         editor.unwrap_or_default().chars().filter(|letter| !letter.is_control()).take(NAME).collect();

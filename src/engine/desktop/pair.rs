@@ -11,14 +11,14 @@ use super::client::HostClient;
 use super::trouble::HostTrouble;
 use crate::app::ports::Secret;
 use crate::domain::dialect::desktop::http;
-use crate::http::{BaseUrl, NoBaseUrl};
+use crate::http::NoBaseUrl;
 
 /// The token of the host at `url`, for the code that is shown there.
 ///
 /// # Errors
 /// One sentence: no URL, a way that can be read on, no host, or another code.
 pub(crate) async fn pair(url: &str, ca_file: Option<PathBuf>, code: &str) -> Result<Secret, String> {
-    let base_url = BaseUrl::parse(url).map_err(|NoBaseUrl| {
+    let base_url = super::base_of(url).map_err(|NoBaseUrl| {
         "The host's URL is not an http or https URL without user name and query; give such a one, for instance \
          http://127.0.0.1:3199."
             .to_owned()

@@ -15,6 +15,9 @@ const LONGEST: usize = 300;
 /// What a missing route says in the public source, and in many a framework.
 const NO_ROUTE: &str = "not found";
 
+/// What is said of one that speaks something else.
+const NO_HTTP: &str = "it speaks no HTTP";
+
 /// Why a request did not succeed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum HostTrouble {
@@ -53,7 +56,7 @@ impl HostTrouble {
             HttpError::Unreachable(why) => Self::Unreachable(why.clone()),
             HttpError::Silent => Self::Broken("it was silent for too long".to_owned()),
             HttpError::Broken => Self::Broken("the connection ended".to_owned()),
-            HttpError::NotHttp => Self::Strange(0, "it speaks no HTTP".to_owned()),
+            HttpError::NotHttp => Self::Strange(0, NO_HTTP.to_owned()),
             HttpError::Encoded(_)
             | HttpError::BodyTooLarge(_)
             | HttpError::EventTooLarge(_)
@@ -151,6 +154,12 @@ impl HostTrouble {
             Self::Busy(_) => (
                 ErrorCode::EngineUnreachable,
                 format!("The desktop host at {origin} is busy; try again later."),
+            ),
+            Self::Strange(0, why) if why == NO_HTTP && origin.starts_with("http:") => (
+                ErrorCode::EngineUnreachable,
+                format!(
+                    "What answers at {origin} speaks no plain HTTP; begin its address with https where the host has TLS, or correct it."
+                ),
             ),
             Self::Strange(0, why) => (
                 ErrorCode::EngineUnreachable,

@@ -225,11 +225,13 @@ impl HostedWorkspace {
         let start = start_up(&uri, &name, &path, &overrides, EditorAbilities::default());
         let client = inbox.name_client();
         let id = workspace_id(&path);
+        let policy = KeptPolicy::hold(state_dir, &id, &path)
+            .map_err(|why| DesktopRefusal::new(RefusalCode::Conflict, why))?;
         // The first client opens the workspace; it stays, so that the folders stay its own.
         let service = LoopClient::connect(&inbox, client, Arc::new(DeafOutbox), start)?;
         indexes.want(&path, IndexTask::Refresh);
         Ok(Self {
-            policy: KeptPolicy::of(state_dir, &id),
+            policy,
             id,
             trusted: overrides.workspace_trusted == Some(true),
             path,

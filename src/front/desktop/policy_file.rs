@@ -2,7 +2,7 @@
 //!
 //! Owns the file: replaced whole or not at all, for its owner alone, and read strictly. Never decides what a policy may say.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -14,19 +14,49 @@ use crate::protocol::desktop::body::{PolicyBody, PolicyChange};
 /// Bytes of the file: every list at its longest, several times.
 const BYTES: u64 = 4 << 20;
 
-/// The policy of a workspace, and the right to change it.
+/// The policy of a workspace, and the right to change it, which one host has at a time: another would go on by an older one.
 #[derive(Debug)]
 pub(super) struct KeptPolicy {
     pub(super) file: PathBuf,
+    /// Locked as long as this host serves the workspace. `None` where the file system has no locks.
+    _right: Option<File>,
     /// One change at a time.
     pub(super) turn: tokio::sync::Mutex<()>,
 }
 
 impl KeptPolicy {
-    /// That of the workspace of this id.
-    pub(super) fn of(state_dir: &Path, workspace_id: &str) -> Self {
-        let file = state_dir.join("policies").join(format!("{workspace_id}.json"));
-        Self { file, turn: tokio::sync::Mutex::default() }
+    /// That of the workspace of this id, which is this folder. Blocking.
+    ///
+    /// # Errors
+    /// One sentence: another host has it, or the state directory cannot be written.
+    pub(super) fn hold(state_dir: &Path, workspace_id: &str, folder: &Path) -> Result<Self, String> {
+        let policies = state_dir.join("policies");
+        let lock = policies.join(format!("{workspace_id}.lock"));
+        let mut options = OpenOptions::new();
+        options.create(true);
+        let opened = private::create_folder(&policies).and_then(|()| private::create_file(&lock, options));
+        let opened = opened.map_err(|error| {
+            format!(
+                "{} cannot be written: {error}; make room, or name another directory with --state-dir.",
+                lock.display()
+            )
+        })?;
+        let right = match opened.try_lock() {
+            Ok(()) => Some(opened),
+            Err(TryLockError::WouldBlock) => {
+                return Err(format!(
+                    "Another host serves {} with this state directory already; use that one, end it, or give this one a directory of its \
+                     own with --state-dir.",
+                    folder.display()
+                ));
+            }
+            Err(TryLockError::Error(error)) => {
+                tracing::warn!(%error, "this file system has no locks, so another host could serve the same workspace");
+                None
+            }
+        };
+        let file = policies.join(format!("{workspace_id}.json"));
+        Ok(Self { file, _right: right, turn: tokio::sync::Mutex::default() })
     }
 }
 
@@ -80,6 +110,22 @@ pub(super) fn keep(file: &Path, policy: &PolicyBody) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_host_at_a_time_has_the_policy_of_a_workspace() {
+        let place = tempfile::tempdir().unwrap();
+        let hold = || KeptPolicy::hold(place.path(), "w", Path::new("/code/app"));
+        let held = hold().unwrap();
+        assert_eq!(held.file, place.path().join("policies/w.json"));
+        let why = hold().unwrap_err();
+        assert!(
+            why.starts_with("Another host serves /code/app with this state directory already; use that one"),
+            "{why}"
+        );
+        assert!(KeptPolicy::hold(place.path(), "another", Path::new("/code/b")).is_ok());
+        drop(held);
+        assert!(hold().is_ok());
+    }
 
     #[test]
     fn what_is_no_policy_is_said_to_be_none_and_a_missing_file_is_nothing() {

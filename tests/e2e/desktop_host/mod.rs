@@ -2,6 +2,7 @@
 //!
 //! Owns the process and its token. Nothing here sleeps: every wait is for a message, or for the end of the process.
 
+mod first_steps;
 mod generated;
 mod hostile;
 mod index;

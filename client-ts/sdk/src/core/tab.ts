@@ -9,6 +9,7 @@ import type {
   Block,
   ChosenOption,
   Lane,
+  NamedClient,
   Permission,
   PermissionStatus,
   QueueItem,
@@ -74,6 +75,7 @@ export interface TabPermission {
   readonly status: PermissionStatus;
   /** The option that the user chose. */
   readonly chosen?: ChosenOption;
+  readonly client?: NamedClient;
   /** Why it waits again after it was answered. */
   readonly problem?: string;
 }
@@ -209,6 +211,7 @@ export class TabModel {
           permission: message.permission,
           status: message.status,
           ...(message.chosen == null ? {} : { chosen: message.chosen }),
+          ...(message.client == null ? {} : { client: message.client }),
           ...(message.problem == null ? {} : { problem: message.problem }),
         });
         this.#changed({ kind: "permission", requestId: message.permission.requestId });
@@ -232,6 +235,9 @@ export class TabModel {
       }
       case "snapshot":
         this.#replace(message);
+        return "applied";
+      // Of a newer server: nothing that is shown here is about it.
+      default:
         return "applied";
     }
   }

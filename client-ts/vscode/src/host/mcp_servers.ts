@@ -7,6 +7,7 @@
 import type { Requests } from "@breadboard-ls/sdk";
 import * as vscode from "vscode";
 import type { Ask } from "./diffs";
+import { wordOf } from "../shared/word_of";
 import { l10n } from "vscode";
 
 type Server = Requests["bb/mcp/list"]["result"]["servers"][number];
@@ -36,7 +37,7 @@ export function standing(server: Server): string {
     ...count(server.commands, l10n.t("1 prompt"), l10n.t("{0} prompts", server.commands?.length ?? 0)),
     ...count(server.resources, l10n.t("1 resource"), l10n.t("{0} resources", server.resources?.length ?? 0)),
   ];
-  return server.status === "ready" && some.length > 0 ? l10n.t("ready: {0}", some.join(", ")) : STANDS[server.status];
+  return server.status === "ready" && some.length > 0 ? l10n.t("ready: {0}", some.join(", ")) : wordOf(STANDS, server.status);
 }
 
 /** Shows the servers; the one that is picked is restarted, or allowed once its definition was read. */

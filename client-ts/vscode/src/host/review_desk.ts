@@ -11,6 +11,10 @@ export type Patch = Requests["bb/patch/get"]["result"]["patch"];
 export type PatchFile = Patch["files"][number];
 export type PatchHunk = PatchFile["hunks"][number];
 export type Choice = "accepted" | "rejected";
+
+function isChoice(state: string): state is Choice {
+  return state === "accepted" || state === "rejected";
+}
 type State = ServerNotifications["bb/state"];
 
 /** An edit that waits. */
@@ -139,7 +143,7 @@ export class ReviewDesk {
     if (patch.status !== "pending" || hunksOf(patch).every(({ state }) => state !== "proposed")) return undefined;
     const known = this.reviews.get(patchId);
     const choices = known?.choices ?? new Map<string, Choice>();
-    for (const { id, state } of hunksOf(patch)) if (state === "accepted" || state === "rejected") choices.set(id, state);
+    for (const { id, state } of hunksOf(patch)) if (isChoice(state)) choices.set(id, state);
     const review = { sessionId, patch, choices };
     this.reviews.set(patchId, review);
     if (known === undefined) this.ports.changed(patchId, []);

@@ -190,7 +190,7 @@ describe("the methods of tabs and agents", () => {
         good: { tabs: [{ tabId: TAB }] },
         bad: { tabs: [TAB] },
         result: { tabs: [{ tabId: TAB, index: 0, mode: "unknown" }] },
-        wrong: { tabs: [{ tabId: TAB, index: 0, mode: "lost" }] },
+        wrong: { tabs: [{ tabId: TAB, index: 0, mode: 1 }] },
       },
     ],
     [
@@ -208,7 +208,7 @@ describe("the methods of tabs and agents", () => {
         good: { tabId: TAB, messageId: TAB, text: "x", attachmentIds: ["a"] },
         bad: { tabId: TAB, text: "x" },
         result: { tabId: TAB, messageId: TAB, disposition: "queued" },
-        wrong: { tabId: TAB, messageId: TAB, disposition: "maybe" },
+        wrong: { tabId: TAB, messageId: TAB, disposition: 1 },
       },
     ],
     ["bb.tab.stop", { good: { tabId: TAB }, bad: { tabId: 1 }, result: { tabId: TAB }, wrong: {} }],
@@ -224,7 +224,7 @@ describe("the methods of tabs and agents", () => {
         good: { sessionId: "s" },
         bad: {},
         result: { agent: { name: "a", generation: 1, status: "running" } },
-        wrong: { agent: { name: "a", generation: 1, status: "asleep" } },
+        wrong: { agent: { name: "a", generation: 1, status: 1 } },
       },
     ],
     [

@@ -50,6 +50,10 @@ end
 ---@return string
 local function standing(block)
   local state, chosen = ASK_STATE[block.status] or block.status, block.chosen
+  -- Of several clients of a session another one may have answered.
+  if block.client and block.client.name ~= 'Neovim' then
+    state = ('%s in %s'):format(state, one_line(block.client.name))
+  end
   local rule = chosen and chosen.rule
   if rule then
     local keeper = rule.keptBy and one_line(rule.keptBy) or 'the ' .. rule.holder
@@ -237,7 +241,7 @@ KINDS['turn-end'] = function(block)
   if block.cost then
     table.insert(spent, notices_of.amount(block.cost.amount) .. ' ' .. one_line(block.cost.currency))
   end
-  local how = block.text and ('✗ ' .. block.text) or ENDED[block.outcome] or ('✗ ' .. tostring(block.outcome))
+  local how = block.text and ('✗ ' .. block.text) or ENDED[block.outcome] or ('? ' .. tostring(block.outcome))
   return marked('', #spent > 0 and ('%s (%s)'):format(how, table.concat(spent, ' · ')) or how)
 end
 

@@ -263,7 +263,16 @@ pub enum PermissionStatus {
 }
 
 impl PermissionStatus {
-    /// The word on the wire.
+    /// All of them.
+    const ALL: [Self; 6] =
+        [Self::Pending, Self::Saving, Self::Allowed, Self::Denied, Self::Expired, Self::Cancelled];
+
+    /// The status of a word.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == word)
+    }
+
+    /// The word on the wire and in the journal.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",

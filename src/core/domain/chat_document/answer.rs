@@ -1,116 +1,30 @@
-//! An answer as it stands in a chat document: the blocks of a turn as Markdown.
+//! An answer as it stands in a chat document.
 //!
-//! Owns which of them are shown and how. Of what a block says the reducer made safe to show whatever is not conversation. The same blocks give the same text, so what the document should say never depends on
-//! what was written before.
-
-use std::fmt::Write as _;
+//! Owns that nothing of it is taken for the document's own lines. What is written of which block is `conversation_writer`'s. The same blocks
+//! give the same text, so what the document should say never depends on what was written before.
 
 use super::sections::push_escaped;
-use crate::domain::approval::PermissionStatus;
-use crate::domain::fact::{PlanStep, TurnOutcome};
-use crate::domain::view::{Block, BlockBody, ToolBlockStatus};
+use crate::domain::conversation_writer::ConversationWriter;
+use crate::domain::view::Block;
 
 /// The answer that these blocks are. `waiting` is, by request, what a request that waits is about.
 pub fn answer_of<'a>(
     blocks: impl IntoIterator<Item = &'a Block>,
     waiting: impl Fn(&str) -> Option<String>,
 ) -> String {
-    let mut text = String::new();
-    let mut was_line = false;
-    for block in blocks {
-        let is_line = matches!(block.body, BlockBody::Tool { .. });
-        let Some(said) = said(&block.body, &waiting) else { continue };
-        let said = said.trim_matches(['\n', '\r']);
-        if said.is_empty() {
-            continue;
-        }
-        if !text.is_empty() {
-            // Lines about tools stand together.
-            text.push_str(if was_line && is_line { "\n" } else { "\n\n" });
-        }
-        text.push_str(said);
-        was_line = is_line;
-    }
-    text
-}
-
-fn said(body: &BlockBody, waiting: &impl Fn(&str) -> Option<String>) -> Option<String> {
-    match body {
-        BlockBody::Assistant { text, .. } => {
-            let mut said = String::with_capacity(text.len());
-            push_escaped(&mut said, &plain_lines(text));
-            Some(said)
-        }
-        BlockBody::Tool { name, status, title, .. } => {
-            let how = match status {
-                ToolBlockStatus::Running => "Running",
-                ToolBlockStatus::Ok => "Done",
-                ToolBlockStatus::Failed => "Failed",
-                ToolBlockStatus::Denied => "Not allowed",
-                ToolBlockStatus::Cancelled => "Stopped",
-            };
-            line(&format!("{how}: {}", title.as_deref().unwrap_or(name)))
-        }
-        BlockBody::Permission { permission, status, chosen, problem, .. } => {
-            let how = match status {
-                PermissionStatus::Pending => {
-                    let mut said = waiting(&permission.request_id).unwrap_or_else(|| {
-                        line(&format!("Asks, and cannot be shown here whole: {}", permission.title))
-                            .unwrap_or_default()
-                    });
-                    if let Some(problem) = problem {
-                        let _ = write!(said, "\n{}", line(problem).unwrap_or_default());
-                    }
-                    return Some(said);
-                }
-                PermissionStatus::Saving => "Saving first",
-                PermissionStatus::Allowed => "Allowed",
-                PermissionStatus::Denied => "Denied",
-                PermissionStatus::Expired => "Not answered in time",
-                PermissionStatus::Cancelled => "Not answered",
-            };
-            let with = chosen.as_ref().map_or(String::new(), |chosen| format!(" ({})", chosen.label));
-            line(&format!("{how}{with}: {}", permission.title))
-        }
-        BlockBody::Plan { steps } => Some(steps.iter().map(step).collect::<Vec<_>>().join("\n")),
-        BlockBody::TurnEnd { outcome, text, .. } => match (outcome, text) {
-            (_, Some(text)) => line(text),
-            (TurnOutcome::Stopped, None) => line("Stopped."),
-            (TurnOutcome::Done | TurnOutcome::Cut | TurnOutcome::Failed, None) => None,
-        },
-        BlockBody::Notice { text, .. } => line(text),
-        BlockBody::Link { uri, label, .. } => line(&format!("{label} {uri}")),
-        BlockBody::User { .. }
-        | BlockBody::TurnStart { .. }
-        | BlockBody::Reasoning { .. }
-        | BlockBody::Patch { .. }
-        | BlockBody::Changes { .. }
-        | BlockBody::Command { .. }
-        | BlockBody::Task { .. }
-        | BlockBody::Checkpoint { .. }
-        | BlockBody::Summary { .. }
-        | BlockBody::Unknown { .. } => None,
-    }
-}
-
-/// A line about something, set apart from what the agent says.
-fn line(said: &str) -> Option<String> {
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    (!said.is_empty()).then(|| format!("> {said}"))
+    let text = |said: &str| {
+        let mut text = String::with_capacity(said.len());
+        push_escaped(&mut text, &plain_lines(said));
+        text
+    };
+    // A line stands behind a mark, and so is no heading.
+    ConversationWriter { text: &text, line: &str::to_owned, waiting: &waiting }.answer(blocks)
 }
 
 /// The text with the line ends that every editor takes for such: some take a form feed or U+2028 for one too, and would then count
 /// the lines below it otherwise than we do.
 fn plain_lines(text: &str) -> String {
     text.replace("\r\n", "\n").replace(['\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'], "\n")
-}
-
-fn step(step: &PlanStep) -> String {
-    format!(
-        "- [{}] {}",
-        if step.is_done() { "x" } else { " " },
-        step.text.split_whitespace().collect::<Vec<_>>().join(" ")
-    )
 }
 
 #[cfg(test)]
@@ -146,7 +60,7 @@ mod tests {
         let said = answer_of(&blocks, |id| (id == "r").then(|| "> **Asks:** all of it".to_owned()));
         assert_eq!(
             said,
-            "> Done: Read a.rs b\n> Running: grep\n\nSo:\n\\## You\nrm -rf\n\n> **Asks:** all of it\n\n- [x] one\n- [ ] two\n\n> Stopped."
+            "> Done: Read a.rs b\n> Running: grep\n\nSo:\n\\## You\nrm -rf\n\n> **Asks:** all of it\n\n- [x] one\n- [ ] two\n\n> The turn was stopped."
         );
         let hidden = answer_of(&blocks[5..6], |_| None);
         assert_eq!(hidden, "> Asks, and cannot be shown here whole: Write a.rs");

@@ -78,8 +78,11 @@ export type AgentSetting = {
   mode?: string | null;
 };
 
+/** The values of `AgentStatus` of this release; a newer server may say others. */
+export type KnownAgentStatus = "stopped" | "starting" | "running" | "exited";
+
 /** How the process of an agent stands. */
-export type AgentStatus = "stopped" | "starting" | "running" | "exited";
+export type AgentStatus = KnownAgentStatus | (string & {});
 
 /** Tokens in the agent's context, and what the session cost so far. */
 export type AgentUsage = {
@@ -91,11 +94,17 @@ export type AgentUsage = {
   cost?: AgentCost | null;
 };
 
+/** The values of `ApprovalMode` of this release; a newer server may say others. */
+export type KnownApprovalMode = "ask" | "reads" | "edits" | "listed";
+
 /** What is done without asking. */
-export type ApprovalMode = "ask" | "reads" | "edits" | "listed";
+export type ApprovalMode = KnownApprovalMode | (string & {});
+
+/** The values of `ApprovalOutcome` of this release; a newer server may say others. */
+export type KnownApprovalOutcome = "recorded" | "already_resolved";
 
 /** Whether an answer counted. */
-export type ApprovalOutcome = "recorded" | "already_resolved";
+export type ApprovalOutcome = KnownApprovalOutcome | (string & {});
 
 /** How permissions are answered: what needs no person, and how long the others wait. */
 export type ApprovalsSetting = {
@@ -147,11 +156,17 @@ export type AuthMethod = {
   type?: string | null;
 };
 
+/** The values of `Background` of this release; a newer server may say others. */
+export type KnownBackground = "turn" | "kept";
+
 /** How long a command in the background may run. */
-export type Background = "turn" | "kept";
+export type Background = KnownBackground | (string & {});
+
+/** The values of `BeforeSource` of this release; a newer server may say others. */
+export type KnownBeforeSource = "written_here" | "agent_diff" | "buffer" | "git" | "copy";
 
 /** How it is known what a file held before. */
-export type BeforeSource = "written_here" | "agent_diff" | "buffer" | "git" | "copy";
+export type BeforeSource = KnownBeforeSource | (string & {});
 
 /** One thing to draw. */
 export type Block = ({
@@ -340,8 +355,11 @@ export type Block = ({
 /** Who goes on with a conversation. */
 export type BranchEngine = "own" | "current";
 
+/** The values of `BranchKnows` of this release; a newer server may say others. */
+export type KnownBranchKnows = "nothing" | "all" | "words" | "record";
+
 /** What the engine of a branch knows of the conversation. */
-export type BranchKnows = "nothing" | "all" | "words" | "record";
+export type BranchKnows = KnownBranchKnows | (string & {});
 
 /** Where a session comes from. */
 export type BranchedFrom = {
@@ -379,14 +397,20 @@ export type Change = {
   text?: string | null;
 };
 
+/** The values of `ChangeKind` of this release; a newer server may say others. */
+export type KnownChangeKind = "modify" | "create" | "delete" | "rename";
+
 /** What happens to a file. */
-export type ChangeKind = "modify" | "create" | "delete" | "rename";
+export type ChangeKind = KnownChangeKind | (string & {});
 
 /** What a change does. */
 export type ChangeOp = "put" | "append" | "remove";
 
+/** The values of `ChangedBy` of this release; a newer server may say others. */
+export type KnownChangedBy = "server" | "engine";
+
 /** Who changed a file. */
-export type ChangedBy = "server" | "engine";
+export type ChangedBy = KnownChangedBy | (string & {});
 
 /** A file that a turn changed, in few words. */
 export type ChangedFileSummary = {
@@ -410,8 +434,11 @@ export type ChangedFileSummary = {
   review: ReviewMark;
 };
 
+/** The values of `ChangesKind` of this release; a newer server may say others. */
+export type KnownChangesKind = "turn" | "revert";
+
 /** What kind of changes a record has. */
-export type ChangesKind = "turn" | "revert";
+export type ChangesKind = KnownChangesKind | (string & {});
 
 /** The option that was chosen. */
 export type ChosenOption = {
@@ -437,14 +464,20 @@ export type ChosenRule = {
   keptIn?: string | null;
 };
 
+/** The values of `CommandClass` of this release; a newer server may say others. */
+export type KnownCommandClass = "read" | "edit" | "build" | "network" | "destructive" | "unknown";
+
 /** What a command, an edit or a tool does. */
-export type CommandClass = "read" | "edit" | "build" | "network" | "destructive" | "unknown";
+export type CommandClass = KnownCommandClass | (string & {});
 
 /** Which files commands of the server see and change. */
 export type CommandConfinement = "workspace" | "off";
 
+/** The values of `CommandRunner` of this release; a newer server may say others. */
+export type KnownCommandRunner = "local_terminal" | "server_runner";
+
 /** Where a command runs. */
-export type CommandRunner = "local_terminal" | "server_runner";
+export type CommandRunner = KnownCommandRunner | (string & {});
 
 /** Where the commands run that this server runs, and within which bounds. */
 export type CommandsSetting = {
@@ -509,8 +542,11 @@ export type ConflictSides = {
 /** Why a connection is down. */
 export type ConnectionCause = "session_ended";
 
+/** The values of `ConnectionStatus` of this release; a newer server may say others. */
+export type KnownConnectionStatus = "connecting" | "connected" | "error";
+
 /** State of a connection. */
-export type ConnectionStatus = "connecting" | "connected" | "error";
+export type ConnectionStatus = KnownConnectionStatus | (string & {});
 
 /** The same as a person sees it beside a prompt. */
 export type ContextChip = {
@@ -550,8 +586,11 @@ export type ContextDiagnostic = {
   source?: string | null;
 };
 
+/** The values of `ContextKind` of this release; a newer server may say others. */
+export type KnownContextKind = "file" | "symbol" | "folder" | "resource" | "selection" | "scope" | "diagnostics" | "terminal" | "diff" | "active_editor" | "test" | "source" | "import" | "dependent" | "git" | "open_editors";
+
 /** What a thing is, in the order in which things are kept when there is not room for all of them. */
-export type ContextKind = "file" | "symbol" | "folder" | "resource" | "selection" | "scope" | "diagnostics" | "terminal" | "diff" | "active_editor" | "test" | "source" | "import" | "dependent" | "git" | "open_editors";
+export type ContextKind = KnownContextKind | (string & {});
 
 /** What a prompt names. */
 export type ContextMention = {
@@ -608,8 +647,11 @@ export type DiffSideUri = {
   uri: string;
 };
 
+/** The values of `Disposition` of this release; a newer server may say others. */
+export type KnownDisposition = "started" | "queued";
+
 /** What became of a prompt. */
-export type Disposition = "started" | "queued";
+export type Disposition = KnownDisposition | (string & {});
 
 /** A draft as it is kept and as a client is given it. */
 export type Draft = {
@@ -668,8 +710,11 @@ export type EmbeddingsSetting = {
   textPrefix?: string | null;
 };
 
+/** The values of `EngineKind` of this release; a newer server may say others. */
+export type KnownEngineKind = "embedded" | "breadboard" | "desktop" | "acp";
+
 /** The four engines. */
-export type EngineKind = "embedded" | "breadboard" | "desktop" | "acp";
+export type EngineKind = KnownEngineKind | (string & {});
 
 /** The engine setting. */
 export type EngineSetting = {
@@ -703,8 +748,11 @@ export type EngineStatus = {
   model?: string | null;
 };
 
+/** The values of `ErrorCode` of this release; a newer server may say others. */
+export type KnownErrorCode = "invalid_params" | "unknown_method" | "unknown_session" | "unknown_tab" | "unknown_request" | "untrusted_workspace" | "path_outside_workspace" | "not_found" | "not_text" | "too_large" | "conflict" | "unsupported" | "overloaded" | "engine_unreachable" | "engine_unauthorized" | "engine_rejected" | "agent_exited" | "cancelled" | "internal";
+
 /** The closed list of stable error codes. */
-export type ErrorCode = "invalid_params" | "unknown_method" | "unknown_session" | "unknown_tab" | "unknown_request" | "untrusted_workspace" | "path_outside_workspace" | "not_found" | "not_text" | "too_large" | "conflict" | "unsupported" | "overloaded" | "engine_unreachable" | "engine_unauthorized" | "engine_rejected" | "agent_exited" | "cancelled" | "internal";
+export type ErrorCode = KnownErrorCode | (string & {});
 
 /** One journalled event, as every client sees it (`Event` of wire.md section 3). */
 export type Event = {
@@ -734,8 +782,11 @@ export type Event = {
   permission?: Permission | null;
 };
 
+/** The values of `EventClass` of this release; a newer server may say others. */
+export type KnownEventClass = "transcript.user_message" | "transcript.assistant_stream" | "transcript.reasoning_stream" | "tool.call" | "tool.result" | "tool.output" | "permission.request" | "permission.response" | "checkpoint.list" | "checkpoint.restored" | "task.event" | "skills.catalog" | "skills.selection" | "ctree.node" | "ctree.snapshot" | "reward.update" | "run.log_link" | "run.finished" | "run.error_or_gap" | "turn.start" | "plan.update" | "todo.update" | "context.compaction" | "retrieval.status" | "patch.proposed" | "usage.update" | "session.lifecycle" | "notice" | "turn.changes" | "unknown_event";
+
 /** The normalised class of an event: seed 003's table, then our additive classes. */
-export type EventClass = "transcript.user_message" | "transcript.assistant_stream" | "transcript.reasoning_stream" | "tool.call" | "tool.result" | "tool.output" | "permission.request" | "permission.response" | "checkpoint.list" | "checkpoint.restored" | "task.event" | "skills.catalog" | "skills.selection" | "ctree.node" | "ctree.snapshot" | "reward.update" | "run.log_link" | "run.finished" | "run.error_or_gap" | "turn.start" | "plan.update" | "todo.update" | "context.compaction" | "retrieval.status" | "patch.proposed" | "usage.update" | "session.lifecycle" | "notice" | "turn.changes" | "unknown_event";
+export type EventClass = KnownEventClass | (string & {});
 
 /** The one kind of a notification. */
 export type EvtKind = "evt";
@@ -778,8 +829,11 @@ export type FileEntry = {
   size?: number | null;
 };
 
+/** The values of `FileKind` of this release; a newer server may say others. */
+export type KnownFileKind = "directory" | "file" | "symlink";
+
 /** What an entry is. */
-export type FileKind = "directory" | "file" | "symlink";
+export type FileKind = KnownFileKind | (string & {});
 
 /** The lists. Patterns are relative to the workspace folder: `*` and `?` stand within a name, `**` for any folders. */
 export type FileLists = {
@@ -791,11 +845,17 @@ export type FileLists = {
   never?: string[];
 };
 
+/** The values of `FileOutcome` of this release; a newer server may say others. */
+export type KnownFileOutcome = "pending" | "applied" | "partly" | "rejected" | "conflict" | "reverted";
+
 /** What became of a file of a proposal. */
-export type FileOutcome = "pending" | "applied" | "partly" | "rejected" | "conflict" | "reverted";
+export type FileOutcome = KnownFileOutcome | (string & {});
+
+/** The values of `FileState` of this release; a newer server may say others. */
+export type KnownFileState = "as_left" | "moved_on" | "reverted" | "partly";
 
 /** How a changed file stands now. */
-export type FileState = "as_left" | "moved_on" | "reverted" | "partly";
+export type FileState = KnownFileState | (string & {});
 
 /** The fields of the form that are worth keeping. */
 export type FormData = {
@@ -803,8 +863,11 @@ export type FormData = {
   description: string;
 };
 
+/** The values of `FoundIn` of this release; a newer server may say others. */
+export type KnownFoundIn = "prompt" | "answer";
+
 /** Whose words were found. */
-export type FoundIn = "prompt" | "answer";
+export type FoundIn = KnownFoundIn | (string & {});
 
 /** A prompt or an answer that has the words. */
 export type FoundPassage = {
@@ -843,14 +906,23 @@ export type HunkDecision = {
   content?: string | null;
 };
 
+/** The values of `HunkPart` of this release; a newer server may say others. */
+export type KnownHunkPart = "lines" | "file" | "content";
+
 /** What a part of an edit changes. */
-export type HunkPart = "lines" | "file" | "content";
+export type HunkPart = KnownHunkPart | (string & {});
+
+/** The values of `HunkStanding` of this release; a newer server may say others. */
+export type KnownHunkStanding = "as_left" | "moved_on" | "reverted";
 
 /** How a hunk of a change stands in the text that is there now. */
-export type HunkStanding = "as_left" | "moved_on" | "reverted";
+export type HunkStanding = KnownHunkStanding | (string & {});
+
+/** The values of `HunkState` of this release; a newer server may say others. */
+export type KnownHunkState = "proposed" | "accepted" | "rejected" | "applied" | "conflict" | "reverted";
 
 /** What was decided of a hunk, and what became of that. */
-export type HunkState = "proposed" | "accepted" | "rejected" | "applied" | "conflict" | "reverted";
+export type HunkState = KnownHunkState | (string & {});
 
 /** Text for the form. */
 export type ImportedMarkdown = {
@@ -947,8 +1019,11 @@ export type Login = {
   variable?: string | null;
 };
 
+/** The values of `LoginBy` of this release; a newer server may say others. */
+export type KnownLoginBy = "agent" | "terminal";
+
 /** Who does a login. */
-export type LoginBy = "agent" | "terminal";
+export type LoginBy = KnownLoginBy | (string & {});
 
 /** One way to log in that an agent offers. */
 export type LoginMethod = {
@@ -1024,11 +1099,17 @@ export type McpServerState = {
   digest?: string | null;
 };
 
+/** The values of `McpSource` of this release; a newer server may say others. */
+export type KnownMcpSource = "settings" | "session" | "workspace";
+
 /** Who named a server. */
-export type McpSource = "settings" | "session" | "workspace";
+export type McpSource = KnownMcpSource | (string & {});
+
+/** The values of `McpStatus` of this release; a newer server may say others. */
+export type KnownMcpStatus = "unasked" | "stopped" | "starting" | "ready" | "failed";
 
 /** How a server stands. */
-export type McpStatus = "unasked" | "stopped" | "starting" | "ready" | "failed";
+export type McpStatus = KnownMcpStatus | (string & {});
 
 /** A tool, as a person sees it. */
 export type McpToolShown = {
@@ -1110,8 +1191,11 @@ export type NamedClient = {
   version: string;
 };
 
+/** The values of `NoticeLevel` of this release; a newer server may say others. */
+export type KnownNoticeLevel = "info" | "warning" | "error";
+
 /** How loud a notice is. */
-export type NoticeLevel = "info" | "warning" | "error";
+export type NoticeLevel = KnownNoticeLevel | (string & {});
 
 /** The rule that an option would save, in the words of whoever holds it. */
 export type OfferedRule = {
@@ -1135,11 +1219,17 @@ export type OpenEditor = {
   visible?: boolean;
 };
 
+/** The values of `Origin` of this release; a newer server may say others. */
+export type KnownOrigin = "engine" | "local";
+
 /** Who made an event: the engine, word for word, or this server. */
-export type Origin = "engine" | "local";
+export type Origin = KnownOrigin | (string & {});
+
+/** The values of `Pane` of this release; a newer server may say others. */
+export type KnownPane = "chat" | "tasks" | "files" | "run" | "debug";
 
 /** Where a client shows an event (seed 003). */
-export type Pane = "chat" | "tasks" | "files" | "run" | "debug";
+export type Pane = KnownPane | (string & {});
 
 /** A file of a patch. */
 export type PatchFile = {
@@ -1282,11 +1372,17 @@ export type PermissionOption = {
   rule?: OfferedRule | null;
 };
 
+/** The values of `PermissionOptionKind` of this release; a newer server may say others. */
+export type KnownPermissionOptionKind = "allow_once" | "allow_rule" | "deny";
+
 /** The kind of an option, in the words of a decision. */
-export type PermissionOptionKind = "allow_once" | "allow_rule" | "deny";
+export type PermissionOptionKind = KnownPermissionOptionKind | (string & {});
+
+/** The values of `PermissionStatus` of this release; a newer server may say others. */
+export type KnownPermissionStatus = "pending" | "saving" | "allowed" | "denied" | "expired" | "cancelled";
 
 /** The state of an ask, as a permission block shows it. */
-export type PermissionStatus = "pending" | "saving" | "allowed" | "denied" | "expired" | "cancelled";
+export type PermissionStatus = KnownPermissionStatus | (string & {});
 
 /** One step of a plan block. */
 export type PlanStepView = {
@@ -1318,8 +1414,11 @@ export type PromptCapabilities = {
   embeddedContext?: boolean;
 };
 
+/** The values of `PromptTaken` of this release; a newer server may say others. */
+export type KnownPromptTaken = "no" | "perhaps" | "yes";
+
 /** Whether whoever was asked has taken what was sent. */
-export type PromptTaken = "no" | "perhaps" | "yes";
+export type PromptTaken = KnownPromptTaken | (string & {});
 
 /** A patch with its hunks. */
 export type ProposedPatch = {
@@ -1383,8 +1482,11 @@ export type Resume = {
   reason?: string | null;
 };
 
+/** The values of `ResumeVerdict` of this release; a newer server may say others. */
+export type KnownResumeVerdict = "complete" | "replayed" | "resynced" | "lost";
+
 /** The four verdicts. */
-export type ResumeVerdict = "complete" | "replayed" | "resynced" | "lost";
+export type ResumeVerdict = KnownResumeVerdict | (string & {});
 
 /** How much of earlier sessions is kept. */
 export type RetentionSetting = {
@@ -1402,8 +1504,11 @@ export type Retry = {
   afterMs?: number | null;
 };
 
+/** The values of `RetryWhen` of this release; a newer server may say others. */
+export type KnownRetryWhen = "later" | "changed" | "never";
+
 /** When the same can succeed. */
-export type RetryWhen = "later" | "changed" | "never";
+export type RetryWhen = KnownRetryWhen | (string & {});
 
 /** A hunk that cannot be taken back. */
 export type RevertConflict = {
@@ -1417,11 +1522,17 @@ export type RevertConflict = {
   theirs: string;
 };
 
+/** The values of `RevertOutcome` of this release; a newer server may say others. */
+export type KnownRevertOutcome = "reverted" | "conflict" | "unchanged";
+
 /** What became of a file that was to be taken back. */
-export type RevertOutcome = "reverted" | "conflict" | "unchanged";
+export type RevertOutcome = KnownRevertOutcome | (string & {});
+
+/** The values of `ReviewMark` of this release; a newer server may say others. */
+export type KnownReviewMark = "open" | "reviewed" | "kept";
 
 /** What a person marked, the least first. */
-export type ReviewMark = "open" | "reviewed" | "kept";
+export type ReviewMark = KnownReviewMark | (string & {});
 
 /** How a file is marked. */
 export type ReviewedFile = {
@@ -1500,11 +1611,17 @@ export type RpcRes = ({
   error: unknown;
 } & { result?: never });
 
+/** The values of `RuleHolder` of this release; a newer server may say others. */
+export type KnownRuleHolder = "server" | "engine" | "agent";
+
 /** Who holds the rules that answer later requests. */
-export type RuleHolder = "server" | "engine" | "agent";
+export type RuleHolder = KnownRuleHolder | (string & {});
+
+/** The values of `RuleScope` of this release; a newer server may say others. */
+export type KnownRuleScope = "session" | "workspace";
 
 /** Where a rule holds. */
-export type RuleScope = "session" | "workspace";
+export type RuleScope = KnownRuleScope | (string & {});
 
 /** How a rule is narrowed. */
 export type RuleUpdate = {
@@ -1620,8 +1737,11 @@ export type SessionSummary = {
   branchedFrom?: BranchedFrom | null;
 };
 
+/** The values of `SnippetSource` of this release; a newer server may say others. */
+export type KnownSnippetSource = "buffer" | "disk" | "engine";
+
 /** Where a snippet comes from. */
-export type SnippetSource = "buffer" | "disk" | "engine";
+export type SnippetSource = KnownSnippetSource | (string & {});
 
 /** One image of a spec. */
 export type SpecImage = {
@@ -1635,8 +1755,11 @@ export type SpecImage = {
   dataUrl: string;
 };
 
+/** The values of `StandingAnswer` of this release; a newer server may say others. */
+export type KnownStandingAnswer = "always" | "never" | "prompt";
+
 /** What is to happen with a class or a pattern. */
-export type StandingAnswer = "always" | "never" | "prompt";
+export type StandingAnswer = KnownStandingAnswer | (string & {});
 
 /** A pattern and what is to happen with what it covers. */
 export type StandingPattern = {
@@ -1698,8 +1821,11 @@ export type Subscribe = {
   maxLatencyMs?: number | null;
 };
 
+/** The values of `TabAttachMode` of this release; a newer server may say others. */
+export type KnownTabAttachMode = "replayed" | "snapshot" | "unknown";
+
 /** How a tab comes back. */
-export type TabAttachMode = "replayed" | "snapshot" | "unknown";
+export type TabAttachMode = KnownTabAttachMode | (string & {});
 
 /** How a tab comes back. */
 export type TabAttached = {
@@ -1735,8 +1861,11 @@ export type TabPrompt = {
   stopReason?: string | null;
 };
 
+/** The values of `TabPromptStatus` of this release; a newer server may say others. */
+export type KnownTabPromptStatus = "waiting" | "running" | "complete";
+
 /** How a prompt of a tab stands. */
-export type TabPromptStatus = "waiting" | "running" | "complete";
+export type TabPromptStatus = KnownTabPromptStatus | (string & {});
 
 /** What a view has of a tab. */
 export type TabSeen = {
@@ -1748,8 +1877,11 @@ export type TabSeen = {
   lastSeenIndex?: number | null;
 };
 
+/** The values of `ToolBlockStatus` of this release; a newer server may say others. */
+export type KnownToolBlockStatus = "running" | "ok" | "failed" | "denied" | "cancelled";
+
 /** How a tool block stands. */
-export type ToolBlockStatus = "running" | "ok" | "failed" | "denied" | "cancelled";
+export type ToolBlockStatus = KnownToolBlockStatus | (string & {});
 
 /** The topics: the three of the seed, and those that a webview asked for in `bb.init` (ruling 23). */
 export type Topic = "bb/connection" | "bb/state" | "bb/events" | "bb/view" | "bb/tab";
@@ -1820,8 +1952,11 @@ export type TurnHunkPlace = {
   endLine: number;
 };
 
+/** The values of `TurnOutcome` of this release; a newer server may say others. */
+export type KnownTurnOutcome = "done" | "cut" | "failed" | "stopped";
+
 /** How a turn ended. The later of two counts where several events tell of one end. */
-export type TurnOutcome = "done" | "cut" | "failed" | "stopped";
+export type TurnOutcome = KnownTurnOutcome | (string & {});
 
 /** What became of a file that was to be taken back. */
 export type TurnRevertFile = {
@@ -1875,8 +2010,11 @@ export type TurnUncovered = {
   message: string;
 };
 
+/** The values of `UncoveredReason` of this release; a newer server may say others. */
+export type KnownUncoveredReason = "too_large" | "budget" | "not_a_file" | "ignored" | "unknown_before" | "unreadable" | "not_watched" | "expired" | "secret" | "saved_meanwhile";
+
 /** Why what a file held before is not known. */
-export type UncoveredReason = "too_large" | "budget" | "not_a_file" | "ignored" | "unknown_before" | "unreadable" | "not_watched" | "expired" | "secret" | "saved_meanwhile";
+export type UncoveredReason = KnownUncoveredReason | (string & {});
 
 /** What goes with `client.user_message` as `context`. */
 export type UserContext = {

@@ -9,28 +9,28 @@ export const VALUES = {
     "starting",
     "running",
     "exited",
-  ] satisfies T.AgentStatus[] as readonly T.AgentStatus[],
+  ] satisfies T.KnownAgentStatus[] as readonly T.KnownAgentStatus[],
   ApprovalMode: [
     "ask",
     "reads",
     "edits",
     "listed",
-  ] satisfies T.ApprovalMode[] as readonly T.ApprovalMode[],
+  ] satisfies T.KnownApprovalMode[] as readonly T.KnownApprovalMode[],
   ApprovalOutcome: [
     "recorded",
     "already_resolved",
-  ] satisfies T.ApprovalOutcome[] as readonly T.ApprovalOutcome[],
+  ] satisfies T.KnownApprovalOutcome[] as readonly T.KnownApprovalOutcome[],
   Background: [
     "turn",
     "kept",
-  ] satisfies T.Background[] as readonly T.Background[],
+  ] satisfies T.KnownBackground[] as readonly T.KnownBackground[],
   BeforeSource: [
     "written_here",
     "agent_diff",
     "buffer",
     "git",
     "copy",
-  ] satisfies T.BeforeSource[] as readonly T.BeforeSource[],
+  ] satisfies T.KnownBeforeSource[] as readonly T.KnownBeforeSource[],
   BranchEngine: [
     "own",
     "current",
@@ -40,13 +40,13 @@ export const VALUES = {
     "all",
     "words",
     "record",
-  ] satisfies T.BranchKnows[] as readonly T.BranchKnows[],
+  ] satisfies T.KnownBranchKnows[] as readonly T.KnownBranchKnows[],
   ChangeKind: [
     "modify",
     "create",
     "delete",
     "rename",
-  ] satisfies T.ChangeKind[] as readonly T.ChangeKind[],
+  ] satisfies T.KnownChangeKind[] as readonly T.KnownChangeKind[],
   ChangeOp: [
     "put",
     "append",
@@ -55,11 +55,11 @@ export const VALUES = {
   ChangedBy: [
     "server",
     "engine",
-  ] satisfies T.ChangedBy[] as readonly T.ChangedBy[],
+  ] satisfies T.KnownChangedBy[] as readonly T.KnownChangedBy[],
   ChangesKind: [
     "turn",
     "revert",
-  ] satisfies T.ChangesKind[] as readonly T.ChangesKind[],
+  ] satisfies T.KnownChangesKind[] as readonly T.KnownChangesKind[],
   CommandClass: [
     "read",
     "edit",
@@ -67,7 +67,7 @@ export const VALUES = {
     "network",
     "destructive",
     "unknown",
-  ] satisfies T.CommandClass[] as readonly T.CommandClass[],
+  ] satisfies T.KnownCommandClass[] as readonly T.KnownCommandClass[],
   CommandConfinement: [
     "workspace",
     "off",
@@ -75,12 +75,12 @@ export const VALUES = {
   CommandRunner: [
     "local_terminal",
     "server_runner",
-  ] satisfies T.CommandRunner[] as readonly T.CommandRunner[],
+  ] satisfies T.KnownCommandRunner[] as readonly T.KnownCommandRunner[],
   ConnectionStatus: [
     "connecting",
     "connected",
     "error",
-  ] satisfies T.ConnectionStatus[] as readonly T.ConnectionStatus[],
+  ] satisfies T.KnownConnectionStatus[] as readonly T.KnownConnectionStatus[],
   ContextKind: [
     "file",
     "symbol",
@@ -98,7 +98,7 @@ export const VALUES = {
     "dependent",
     "git",
     "open_editors",
-  ] satisfies T.ContextKind[] as readonly T.ContextKind[],
+  ] satisfies T.KnownContextKind[] as readonly T.KnownContextKind[],
   CredentialScope: [
     "engine",
     "model",
@@ -111,7 +111,7 @@ export const VALUES = {
   Disposition: [
     "started",
     "queued",
-  ] satisfies T.Disposition[] as readonly T.Disposition[],
+  ] satisfies T.KnownDisposition[] as readonly T.KnownDisposition[],
   Effort: [
     "low",
     "medium",
@@ -122,7 +122,7 @@ export const VALUES = {
     "breadboard",
     "desktop",
     "acp",
-  ] satisfies T.EngineKind[] as readonly T.EngineKind[],
+  ] satisfies T.KnownEngineKind[] as readonly T.KnownEngineKind[],
   ErrorCode: [
     "invalid_params",
     "unknown_method",
@@ -143,7 +143,7 @@ export const VALUES = {
     "agent_exited",
     "cancelled",
     "internal",
-  ] satisfies T.ErrorCode[] as readonly T.ErrorCode[],
+  ] satisfies T.KnownErrorCode[] as readonly T.KnownErrorCode[],
   EventClass: [
     "transcript.user_message",
     "transcript.assistant_stream",
@@ -175,12 +175,12 @@ export const VALUES = {
     "notice",
     "turn.changes",
     "unknown_event",
-  ] satisfies T.EventClass[] as readonly T.EventClass[],
+  ] satisfies T.KnownEventClass[] as readonly T.KnownEventClass[],
   FileKind: [
     "directory",
     "file",
     "symlink",
-  ] satisfies T.FileKind[] as readonly T.FileKind[],
+  ] satisfies T.KnownFileKind[] as readonly T.KnownFileKind[],
   FileOutcome: [
     "pending",
     "applied",
@@ -188,27 +188,27 @@ export const VALUES = {
     "rejected",
     "conflict",
     "reverted",
-  ] satisfies T.FileOutcome[] as readonly T.FileOutcome[],
+  ] satisfies T.KnownFileOutcome[] as readonly T.KnownFileOutcome[],
   FileState: [
     "as_left",
     "moved_on",
     "reverted",
     "partly",
-  ] satisfies T.FileState[] as readonly T.FileState[],
+  ] satisfies T.KnownFileState[] as readonly T.KnownFileState[],
   FoundIn: [
     "prompt",
     "answer",
-  ] satisfies T.FoundIn[] as readonly T.FoundIn[],
+  ] satisfies T.KnownFoundIn[] as readonly T.KnownFoundIn[],
   HunkPart: [
     "lines",
     "file",
     "content",
-  ] satisfies T.HunkPart[] as readonly T.HunkPart[],
+  ] satisfies T.KnownHunkPart[] as readonly T.KnownHunkPart[],
   HunkStanding: [
     "as_left",
     "moved_on",
     "reverted",
-  ] satisfies T.HunkStanding[] as readonly T.HunkStanding[],
+  ] satisfies T.KnownHunkStanding[] as readonly T.KnownHunkStanding[],
   HunkState: [
     "proposed",
     "accepted",
@@ -216,7 +216,7 @@ export const VALUES = {
     "applied",
     "conflict",
     "reverted",
-  ] satisfies T.HunkState[] as readonly T.HunkState[],
+  ] satisfies T.KnownHunkState[] as readonly T.KnownHunkState[],
   Lane: [
     "chat",
     "tasks",
@@ -226,35 +226,35 @@ export const VALUES = {
   LoginBy: [
     "agent",
     "terminal",
-  ] satisfies T.LoginBy[] as readonly T.LoginBy[],
+  ] satisfies T.KnownLoginBy[] as readonly T.KnownLoginBy[],
   McpSource: [
     "settings",
     "session",
     "workspace",
-  ] satisfies T.McpSource[] as readonly T.McpSource[],
+  ] satisfies T.KnownMcpSource[] as readonly T.KnownMcpSource[],
   McpStatus: [
     "unasked",
     "stopped",
     "starting",
     "ready",
     "failed",
-  ] satisfies T.McpStatus[] as readonly T.McpStatus[],
+  ] satisfies T.KnownMcpStatus[] as readonly T.KnownMcpStatus[],
   NoticeLevel: [
     "info",
     "warning",
     "error",
-  ] satisfies T.NoticeLevel[] as readonly T.NoticeLevel[],
+  ] satisfies T.KnownNoticeLevel[] as readonly T.KnownNoticeLevel[],
   Origin: [
     "engine",
     "local",
-  ] satisfies T.Origin[] as readonly T.Origin[],
+  ] satisfies T.KnownOrigin[] as readonly T.KnownOrigin[],
   Pane: [
     "chat",
     "tasks",
     "files",
     "run",
     "debug",
-  ] satisfies T.Pane[] as readonly T.Pane[],
+  ] satisfies T.KnownPane[] as readonly T.KnownPane[],
   PatchScope: [
     "all",
     "file",
@@ -264,7 +264,7 @@ export const VALUES = {
     "allow_once",
     "allow_rule",
     "deny",
-  ] satisfies T.PermissionOptionKind[] as readonly T.PermissionOptionKind[],
+  ] satisfies T.KnownPermissionOptionKind[] as readonly T.KnownPermissionOptionKind[],
   PermissionStatus: [
     "pending",
     "saving",
@@ -272,69 +272,69 @@ export const VALUES = {
     "denied",
     "expired",
     "cancelled",
-  ] satisfies T.PermissionStatus[] as readonly T.PermissionStatus[],
+  ] satisfies T.KnownPermissionStatus[] as readonly T.KnownPermissionStatus[],
   PromptTaken: [
     "no",
     "perhaps",
     "yes",
-  ] satisfies T.PromptTaken[] as readonly T.PromptTaken[],
+  ] satisfies T.KnownPromptTaken[] as readonly T.KnownPromptTaken[],
   ResumeVerdict: [
     "complete",
     "replayed",
     "resynced",
     "lost",
-  ] satisfies T.ResumeVerdict[] as readonly T.ResumeVerdict[],
+  ] satisfies T.KnownResumeVerdict[] as readonly T.KnownResumeVerdict[],
   RetryWhen: [
     "later",
     "changed",
     "never",
-  ] satisfies T.RetryWhen[] as readonly T.RetryWhen[],
+  ] satisfies T.KnownRetryWhen[] as readonly T.KnownRetryWhen[],
   RevertOutcome: [
     "reverted",
     "conflict",
     "unchanged",
-  ] satisfies T.RevertOutcome[] as readonly T.RevertOutcome[],
+  ] satisfies T.KnownRevertOutcome[] as readonly T.KnownRevertOutcome[],
   ReviewMark: [
     "open",
     "reviewed",
     "kept",
-  ] satisfies T.ReviewMark[] as readonly T.ReviewMark[],
+  ] satisfies T.KnownReviewMark[] as readonly T.KnownReviewMark[],
   RuleHolder: [
     "server",
     "engine",
     "agent",
-  ] satisfies T.RuleHolder[] as readonly T.RuleHolder[],
+  ] satisfies T.KnownRuleHolder[] as readonly T.KnownRuleHolder[],
   RuleScope: [
     "session",
     "workspace",
-  ] satisfies T.RuleScope[] as readonly T.RuleScope[],
+  ] satisfies T.KnownRuleScope[] as readonly T.KnownRuleScope[],
   SnippetSource: [
     "buffer",
     "disk",
     "engine",
-  ] satisfies T.SnippetSource[] as readonly T.SnippetSource[],
+  ] satisfies T.KnownSnippetSource[] as readonly T.KnownSnippetSource[],
   StandingAnswer: [
     "always",
     "never",
     "prompt",
-  ] satisfies T.StandingAnswer[] as readonly T.StandingAnswer[],
+  ] satisfies T.KnownStandingAnswer[] as readonly T.KnownStandingAnswer[],
   TabAttachMode: [
     "replayed",
     "snapshot",
     "unknown",
-  ] satisfies T.TabAttachMode[] as readonly T.TabAttachMode[],
+  ] satisfies T.KnownTabAttachMode[] as readonly T.KnownTabAttachMode[],
   TabPromptStatus: [
     "waiting",
     "running",
     "complete",
-  ] satisfies T.TabPromptStatus[] as readonly T.TabPromptStatus[],
+  ] satisfies T.KnownTabPromptStatus[] as readonly T.KnownTabPromptStatus[],
   ToolBlockStatus: [
     "running",
     "ok",
     "failed",
     "denied",
     "cancelled",
-  ] satisfies T.ToolBlockStatus[] as readonly T.ToolBlockStatus[],
+  ] satisfies T.KnownToolBlockStatus[] as readonly T.KnownToolBlockStatus[],
   Topic: [
     "bb/connection",
     "bb/state",
@@ -347,7 +347,7 @@ export const VALUES = {
     "cut",
     "failed",
     "stopped",
-  ] satisfies T.TurnOutcome[] as readonly T.TurnOutcome[],
+  ] satisfies T.KnownTurnOutcome[] as readonly T.KnownTurnOutcome[],
   UncoveredReason: [
     "too_large",
     "budget",
@@ -359,5 +359,5 @@ export const VALUES = {
     "expired",
     "secret",
     "saved_meanwhile",
-  ] satisfies T.UncoveredReason[] as readonly T.UncoveredReason[],
+  ] satisfies T.KnownUncoveredReason[] as readonly T.KnownUncoveredReason[],
 } as const;

@@ -46,7 +46,7 @@ interface ApprovalCardProps {
 
 export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps) {
   const model = useModel();
-  const { permission, status, problem } = block;
+  const { permission, status, problem, client } = block;
   const section = useRef<HTMLElement>(null);
   const readyAt = useRef(performance.now() + GRACE_MS);
   const [ready, setReady] = useState(false);
@@ -163,7 +163,9 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
     >
       <header>
         <Icon name={pending ? "shield" : status === "allowed" ? "pass" : "circle-slash"} />
-        <span class="status">{status === "pending" ? askedFor(subject) : askState(block)}</span>
+        <span class="status" title={client == null ? undefined : t("Answered in {0}", client.name)}>
+          {status === "pending" ? askedFor(subject) : askState(block)}
+        </span>
         {inCall && <code class="title">{permission.title}</code>}
         {status === "allowed" && !isInPart(block) && subject.kind === "edit" && call !== undefined && call.status !== "ok" && (
           <span class="status">, {standingOf(call, refused).word}</span>

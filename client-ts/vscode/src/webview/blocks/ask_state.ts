@@ -3,6 +3,7 @@ import type { BlockOf } from "@breadboard-ls/sdk";
 import { visible } from "../visible";
 import { lies } from "./kept_in";
 import { t } from "../messages";
+import { wordOf } from "../../shared/word_of";
 
 const STATUS = {
   pending: t("waits for your answer"),
@@ -49,11 +50,12 @@ export function askState({ permission, status, chosen }: BlockOf<"permission">):
   const rule = chosen?.rule;
   if (rule != null) {
     const keeper = rule.keptBy == null ? holderWords(rule.holder) : visible(rule.keptBy);
-    const where = rule.scope == null ? "" : WHERE[rule.scope];
+    const where = rule.scope == null ? "" : wordOf(WHERE, rule.scope, "");
     return t("allowed, and kept by {0}{1}{2}{3}", keeper, lies(rule), where, rule.holder === "server" ? "" : t("; take it back there"));
   }
   const kind = permission.options.find(({ optionId }) => optionId === chosen?.optionId)?.kind;
   const alike = kind === undefined ? 0 : permission.options.filter((option) => option.kind === kind).length;
-  if (chosen != null && isInPart({ permission, status, chosen })) return `${STATUS[status]}: “${labelWords(chosen.label)}”`;
-  return chosen != null && alike > 1 ? `${STATUS[status]}: “${labelWords(chosen.label)}”` : STATUS[status];
+  const stands = wordOf(STATUS, status);
+  if (chosen != null && isInPart({ permission, status, chosen })) return `${stands}: “${labelWords(chosen.label)}”`;
+  return chosen != null && alike > 1 ? `${stands}: “${labelWords(chosen.label)}”` : stands;
 }

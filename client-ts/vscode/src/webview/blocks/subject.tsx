@@ -16,6 +16,7 @@ import { Icon } from "./icon";
 import { TheRest } from "./the_rest";
 import { PlainWords } from "./words";
 import { t } from "../messages";
+import { wordOf } from "../../shared/word_of";
 
 const CHANGE = { modify: t("change"), create: t("create"), delete: t("delete"), rename: t("rename") } as const;
 /** What is done to a file, in a word. */
@@ -23,12 +24,12 @@ export function changeWords(change: string | null | undefined): string {
   return CHANGE[(change ?? "modify") as keyof typeof CHANGE] ?? change ?? CHANGE.modify;
 }
 /** Asked for one file, and for several. */
-const ASKS = {
+const ASKS: Readonly<Record<"modify" | "create" | "delete" | "rename", readonly [string, string]>> = {
   modify: [t("The agent asks to change a file"), t("The agent asks to change files")],
   create: [t("The agent asks to create a file"), t("The agent asks to create files")],
   delete: [t("The agent asks to delete a file"), t("The agent asks to delete files")],
   rename: [t("The agent asks to rename a file"), t("The agent asks to rename files")],
-} as const;
+};
 
 /** What the agent asks for, in a few words. */
 export function askedFor(subject: Subject): string {
@@ -37,7 +38,7 @@ export function askedFor(subject: Subject): string {
       const [first] = subject.files;
       if (first === undefined) return t("The agent asks to change files");
       const changes = new Set(subject.files.map(({ change }) => change));
-      const asks = ASKS[changes.size === 1 ? first.change : "modify"] ?? ASKS.modify;
+      const asks = wordOf(ASKS, changes.size === 1 ? first.change : "modify", ASKS.modify);
       return asks[subject.files.length === 1 ? 0 : 1];
     }
     case "command":

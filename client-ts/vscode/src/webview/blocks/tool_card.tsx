@@ -9,6 +9,7 @@ import { Icon } from "./icon";
 import { isDiff, ToolResult } from "./tool_result";
 import { deedOf, exitCodeOf, resultText, wholeResult } from "./tool_words";
 import { t } from "../messages";
+import { wordOf } from "../../shared/word_of";
 
 /** A whole result up to this many characters is shown in the card; a larger one opens in an editor. */
 export const MOST_INLINE = 200_000;
@@ -49,7 +50,7 @@ export function standingOf(
   refused: Refusal | undefined,
 ): Standing {
   if (refused !== undefined && status !== "ok") return REFUSED[refused];
-  if (status === "running" && background != null) return { icon: "loading", word: IN_BACKGROUND[background], look: "running" };
+  if (status === "running" && background != null) return { icon: "loading", word: wordOf(IN_BACKGROUND, background), look: "running" };
   const standing = STATUS[status] ?? { icon: "question", word: status, look: "cancelled" };
   // The built-in engine tells it in the words of the result only.
   const code = exitCode ?? exitCodeOf(preview ?? "");

@@ -14,6 +14,7 @@ import { Diff } from "./diff";
 import { Icon } from "./icon";
 import { changeWords } from "./subject";
 import { t } from "../messages";
+import { wordOf } from "../../shared/word_of";
 
 const STATE = {
   as_left: t("as it was left"),
@@ -145,7 +146,7 @@ function File({ turn, file, onUndo, onMarked }: FileProps) {
       </button>
       <Counts added={file.added} removed={file.removed} />
       <span class="hint">
-        {BY[file.by]}; {STATE[file.state]}
+        {wordOf(BY, file.by)}; {wordOf(STATE, file.state)}
       </span>
       {file.message != null && <p class="hint">{file.message}</p>}
       <div class="hunk-buttons" role="group" aria-label={name}>

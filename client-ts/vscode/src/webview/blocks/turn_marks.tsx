@@ -12,6 +12,7 @@ import { Icon } from "./icon";
 import { Retry } from "./retry";
 import { Words } from "./words";
 import { LOCALE, t } from "../messages";
+import { wordOf } from "../../shared/word_of";
 
 type End = BlockOf<"turn-end">;
 
@@ -45,15 +46,15 @@ export function TurnEnd({ block, prompt }: { block: End; prompt?: BlockOf<"user"
   if (!saysWhy(block))
     return (
       <p class={`turn-mark ${outcome}`} aria-label={t("How the turn ended")}>
-        <Icon name={ICON[outcome]} /> {[ENDED[outcome].replace(/\.$/, ""), ...spent].join(" · ")}
+        <Icon name={wordOf(ICON, outcome, "question")} /> {[wordOf(ENDED, outcome).replace(/\.$/, ""), ...spent].join(" · ")}
       </p>
     );
   return (
     <section class={outcome === "stopped" ? "notice stopped" : "notice warning"} aria-label={t("How the turn ended")}>
-      <Icon name={ICON[outcome]} />
+      <Icon name={wordOf(ICON, outcome, "question")} />
       <div>
         <span>
-          <Words text={text ?? ENDED[outcome]} />
+          <Words text={text ?? wordOf(ENDED, outcome)} />
         </span>
         {spent.length > 0 && <small class="hint">{spent.join(" · ")}</small>}
         <div class="buttons">

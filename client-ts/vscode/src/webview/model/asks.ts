@@ -3,13 +3,14 @@
  *
  * Owns the answers and the list of rules. Decides nothing: a user does, for what stood on the screen.
  */
-import type {
-  BreadboardClient,
-  Permission,
-  PermissionOption,
-  Requests,
-  RuleUpdate,
-  Subject,
+import {
+  type BreadboardClient,
+  type Permission,
+  type PermissionOption,
+  type Requests,
+  type RuleUpdate,
+  type Subject,
+  VALUES,
 } from "@breadboard-ls/sdk";
 import { signal } from "@preact/signals";
 import type { EditorMethod } from "../../shared/page_methods";
@@ -99,12 +100,15 @@ export class Asks {
   /** Answers an ask. The digest says what was on the screen. */
   async answer(
     permission: Permission,
-    { kind: decision, optionId }: PermissionOption,
+    { kind, optionId }: PermissionOption,
     { ruleUpdate, content }: AnswerDetails = {},
   ): Promise<void> {
     const sessionId = this.tabs.activeId.value;
     if (sessionId === undefined) return;
     await this.sentences.attempt(async () => {
+      const decision = VALUES.Decision.find((known) => known === kind);
+      if (decision === undefined)
+        throw new Error(t("This version does not know what that answer does; update the extension, or choose another one."));
       const answer = await this.client.request("bb/approvePermission", {
         sessionId,
         requestId: permission.requestId,
@@ -114,9 +118,10 @@ export class Asks {
         ...(ruleUpdate === undefined ? {} : { ruleUpdate }),
         ...(content === undefined ? {} : { content }),
       });
+      const by = answer.client?.name ?? answer.resolvedBy;
       if (answer.outcome === "already_resolved")
         throw new Error(
-          t("This was answered before{0}: ", answer.resolvedBy ? t(" (by: {0})", answer.resolvedBy) : "") +
+          t("This was answered before{0}: ", by == null ? "" : t(" (by: {0})", by)) +
             `${answer.resolution ?? "settled"}.`,
         );
     });

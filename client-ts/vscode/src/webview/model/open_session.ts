@@ -196,5 +196,7 @@ export function sayResume(resume: Resume): string {
       return t("nothing is missing any more; all of it was read again{0}.{1}", range, reason);
     case "lost":
       return t("events are lost{0}.{1}", range, reason);
+    default:
+      return `${resume.verdict}.${reason}`;
   }
 }

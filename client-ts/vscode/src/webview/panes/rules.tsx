@@ -6,6 +6,7 @@ import { lies } from "../blocks/kept_in";
 import { useModel } from "../model/context";
 import { visible } from "../visible";
 import { t } from "../messages";
+import { wordOf } from "../../shared/word_of";
 import { holderWords } from "../blocks/ask_state";
 
 /** Where a rule is taken back that cannot be taken back here. */
@@ -48,7 +49,7 @@ export function Rules() {
       {approvals != null && (
         <p class="approvals">
           <Icon name="shield" />
-          <span>{MODES[approvals.mode]}</span>
+          <span>{wordOf(MODES, approvals.mode)}</span>
           <button type="button" class="link" onClick={() => void choose()}>
             {t("Change…")}
           </button>

@@ -5,6 +5,7 @@
  */
 import type { Block, BlockOf } from "@breadboard-ls/sdk";
 import { t } from "../messages";
+import { wordOf } from "../../shared/word_of";
 import { statusWords } from "../status_words";
 
 /** `whole` gives an answer that a block shows cut. */
@@ -43,7 +44,7 @@ function written(block: Block): string | undefined {
     case "notice":
       return `> ${block.text.replaceAll("\n", "\n> ")}`;
     case "turn-end":
-      return block.outcome === "done" ? undefined : `> ${block.text ?? ENDED[block.outcome]}`;
+      return block.outcome === "done" ? undefined : `> ${block.text ?? wordOf(ENDED, block.outcome)}`;
     case "link":
       return block.uri === "" ? `- ${block.label}` : `- [${block.label}](${block.uri})`;
     default:

@@ -75,7 +75,8 @@ export function rowsOf(blocks: readonly Block[]): readonly Row[] {
           // A call may be asked about again: the last answer counts.
           refused.delete(call);
           if (block.status === "pending" || block.status === "saving") refused.set(call, "pending");
-          else if (block.status === "denied" || block.status === "expired") refused.set(call, block.status);
+          else if (block.status === "denied") refused.set(call, "denied");
+          else if (block.status === "expired") refused.set(call, "expired");
           callOf.set(block, call);
           if (subject.kind === "edit" && isEdit(call.name)) hidden.add(call);
         }
