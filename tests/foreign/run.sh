@@ -17,11 +17,13 @@
 #   time                  a start takes half a second; what asks for less than a second, or compares what somebody who waits is told,
 #                         is left out
 #
-# Exit code 0: all held. 1: something did not. 77: the program cannot be built or run here; a line says why.
+# Exit code 0: all held. 1: something did not. 3: the kernel of this machine does not let them run, which no package changes.
+# 77: the program cannot be built here. A line says why.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 . scripts/install.sh
 NOT_RUN=77
+FORBIDDEN=3
 NAME=linux-arm64
 QEMU=qemu-aarch64-static
 BINFMT=/proc/sys/fs/binfmt_misc
@@ -45,9 +47,9 @@ register() {
   [[ ! -e $BINFMT/breadboard-$NAME ]] || echo -1 >"$BINFMT/breadboard-$NAME"
   printf '%s' ":breadboard-$NAME:M::$magic:$mask:$(command -v "$QEMU"):FP" >"$BINFMT/register" && registered=1
 }
-register 2>"$work/why" || { echo "not run: the kernel cannot be told to start programs of $NAME with qemu: $(cat "$work/why")"; exit "$NOT_RUN"; }
+register 2>"$work/why" || { echo "not run: the kernel cannot be told to start programs of $NAME with qemu: $(cat "$work/why")"; exit "$FORBIDDEN"; }
 
-unshare --mount --propagation private true 2>"$work/why" || { echo "not run: no mounts of their own for some processes: $(cat "$work/why")"; exit "$NOT_RUN"; }
+unshare --mount --propagation private true 2>"$work/why" || { echo "not run: no mounts of their own for some processes: $(cat "$work/why")"; exit "$FORBIDDEN"; }
 
 program=${BB_FOREIGN:-}
 if [[ -z $program ]]; then
