@@ -70,7 +70,7 @@ host() {
     --model m --model-provider openai --model-url "http://127.0.0.1:$(cat "$place/model")/v1" >/dev/null 2>"$at/said" &
   jobs+=($!)
   for _ in $(seq 100); do
-    grep -q 'Listening on' "$at/said" && return
+    grep -qs 'Listening on' "$at/said" && return
     kill -0 $! || { cat "$at/said"; exit 1; }
     sleep 0.1
   done

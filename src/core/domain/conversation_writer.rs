@@ -158,24 +158,29 @@ fn ended(status: ToolBlockStatus) -> &'static str {
 
 /// Patches whose request waits: the request shows them.
 fn waiting_patches<'b>(blocks: &[&'b Block]) -> BTreeSet<&'b str> {
-    let waits = |block: &&'b Block| match &block.body {
-        BlockBody::Permission { permission, status: PermissionStatus::Pending, .. } => {
-            permission.patch_id.as_deref()
-        }
-        _ => None,
+    let waits = |block: &&'b Block| {
+        let BlockBody::Permission { permission, status: PermissionStatus::Pending, .. } = &block.body else {
+            return None;
+        };
+        permission.patch_id.as_deref()
     };
     blocks.iter().filter_map(waits).collect()
 }
 
 /// What a block changed, or would have changed. Of a call that runs the request that it waits for shows it.
 fn diff_of<'b>(body: &'b BlockBody, asked: &BTreeSet<&str>) -> Option<&'b str> {
-    let diff = match body {
-        BlockBody::Tool { status: ToolBlockStatus::Running, .. } => None,
-        BlockBody::Tool { diff, .. } => diff.as_deref(),
-        BlockBody::Patch { patch_id, diff, .. } if !asked.contains(patch_id.as_str()) => diff.as_deref(),
-        _ => None,
-    };
-    diff.filter(|diff| !diff.trim().is_empty())
+    let mut found = None;
+    if let BlockBody::Tool { status, diff, .. } = body
+        && *status != ToolBlockStatus::Running
+    {
+        found = diff.as_deref();
+    }
+    if let BlockBody::Patch { patch_id, diff, .. } = body
+        && !asked.contains(patch_id.as_str())
+    {
+        found = diff.as_deref();
+    }
+    found.filter(|diff| !diff.trim().is_empty())
 }
 
 #[cfg(test)]
