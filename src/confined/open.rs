@@ -51,6 +51,9 @@ pub(crate) fn open_regular(dir: &Dir, place: &Path, links: Links) -> Result<(Fil
             tracing::debug!(%error, "a special file was not opened");
             return Err(NotOpened::NotRegular);
         }
+        // Where the system opens no directory as a file, it says that it may not be read.
+        #[cfg(not(unix))]
+        Err(_) if dir.metadata(place).is_ok_and(|found| found.is_dir()) => return Err(NotOpened::Directory),
         Err(error) => return Err(NotOpened::Failed(error)),
     };
     let metadata = file.metadata().map_err(NotOpened::Failed)?;

@@ -281,7 +281,12 @@ def terminate(server: Server):
 
 def windows_number(name: str) -> int | None:
     """The process id that Windows gave to a program of this name."""
-    told = subprocess.run(["wine", "wmic", "process", "get", "Name,ProcessId"], capture_output=True, env=environment(), timeout=60)
+    words = ["wine", "wmic", "process", "get", "Name,ProcessId"]
+    try:
+        told = subprocess.run(words, capture_output=True, env=environment(), timeout=60)
+    except subprocess.TimeoutExpired:
+        # On a machine that does much else; whoever waits asks again.
+        return None
     for line in told.stdout.decode("utf-16-le", "ignore").splitlines():
         words = line.split()
         if len(words) == 2 and words[0].lower().endswith(name) and words[1].isdigit():

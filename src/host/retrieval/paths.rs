@@ -59,6 +59,10 @@ fn resolve_anywhere(view: &WorkspaceView, path: &str) -> Result<(usize, String),
     if path.chars().any(misleading) {
         return Err(RetrievalError::NotFound(path.to_owned()));
     }
+    // `A::go` is a name of the code, also where `A:` is a drive.
+    if path.get(1..3) == Some("::") {
+        return Err(RetrievalError::NotFound(path.to_owned()));
+    }
     let given = Path::new(path);
     if given.components().any(|part| matches!(part, Component::ParentDir))
         || path.split(['/', '\\']).any(|part| part == "..")

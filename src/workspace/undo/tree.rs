@@ -174,6 +174,9 @@ mod tests {
         file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_nanos(before.modified as u64))
             .unwrap();
         let after = TreeLook::take(&dir, root.path(), &[]);
-        assert_ne!(after.file("a"), Some(&before));
+        // The standard library of Windows tells of no other time.
+        if cfg!(unix) {
+            assert_ne!(after.file("a"), Some(&before));
+        }
     }
 }
