@@ -1,15 +1,45 @@
-//! How the program is linked, where the linker is known to understand it. Everywhere else it is linked as usual.
+//! What is made before the program is compiled: the schemas that it carries, packed; and how it is linked, where the linker is
+//! known to understand it. Everywhere else it is linked as usual.
 
-use std::path::Path;
+use std::fs;
+use std::io::{Error, Result};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-fn main() {
+fn main() -> Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=link/start.ld");
+    println!("cargo::rerun-if-changed=schemas");
+    pack_schemas()?;
     if is("CARGO_CFG_TARGET_OS", "linux") {
         pack_relocations();
         keep_the_start_together();
     }
+    Ok(())
+}
+
+/// Packs `schemas/` for `src/contract`, in the order of the names, so that the same files give the same bytes.
+///
+/// # Errors
+/// A file that cannot be read or written.
+fn pack_schemas() -> Result<()> {
+    let of_cargo = |name| std::env::var_os(name).map(PathBuf::from).ok_or(Error::other(name));
+    let root = of_cargo("CARGO_MANIFEST_DIR")?.join("schemas");
+    let (mut files, mut folders) = (Vec::new(), vec![root.clone()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    let mut texts = Vec::new();
+    for path in &files {
+        let name = path.strip_prefix(&root).map_err(Error::other)?.to_string_lossy().replace('\\', "/");
+        texts.push(format!("{name}\n{}\0", fs::read_to_string(path)?.replace("\r\n", "\n")));
+    }
+    texts.sort();
+    let packed = miniz_oxide::deflate::compress_to_vec(texts.concat().as_bytes(), 9);
+    fs::write(of_cargo("OUT_DIR")?.join("schemas.packed"), packed)
 }
 
 /// Packs relative relocations (`DT_RELR`) where the C library can read them, which is glibc 2.36 and newer: 0.8 MB less of
