@@ -54,12 +54,15 @@ fn pack_relocations() {
 /// Puts the functions that run at every start next to each other. Linux maps 64 KiB around each page of code that is touched,
 /// and what runs at a start was spread over the whole program: ten times as much of it became resident as was run.
 ///
-/// The list has the names of what is shipped. GNU's linker and LLVM's read it alike; where another one is named, it may not.
+/// The list has the names of what is shipped. GNU's linker and LLVM's read it alike; where another one is named than these or zig,
+/// it may not.
 fn keep_the_start_together() {
     let shipped = !["0", "1"].iter().any(|level| is("OPT_LEVEL", level));
     let flags = std::env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
-    let usual =
-        std::env::var_os("RUSTC_LINKER").is_none() && !flags.contains("linker") && !flags.contains("fuse-ld");
+    let linker = std::env::var("RUSTC_LINKER").unwrap_or_default();
+    // What scripts/programs.sh links with is LLVM's.
+    let zig = Path::new(&linker).file_name().is_some_and(|name| name.to_string_lossy().starts_with("zigcc"));
+    let usual = (linker.is_empty() || zig) && !flags.contains("linker") && !flags.contains("fuse-ld");
     let folder = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
     let script = Path::new(&folder).join("link").join("start.ld");
     if shipped && usual && is("CARGO_CFG_TARGET_ARCH", "x86_64") && script.is_file() {
