@@ -14,6 +14,7 @@ use breadboard_core::{domain, protocol};
 mod app;
 mod cli;
 mod confined;
+mod contract;
 mod desktop_host;
 mod editor;
 mod engine;

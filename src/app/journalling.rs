@@ -11,6 +11,7 @@ use super::live::{CHECKPOINT_BYTES, CHECKPOINT_EVENTS, DIRTY_BYTES};
 use super::on_request::journal_failed;
 use super::ports::{BatchRow, BlockRow, Commit, JournalError, StepChange};
 use super::state::App;
+use crate::domain::view::Block;
 
 /// What the disk did not take yet, and what was said of it.
 #[derive(Default)]
@@ -204,10 +205,10 @@ impl App {
                 lane,
                 ord,
                 id: id.to_owned(),
-                block: block.and_then(|block| serde_json::to_vec(block).ok()),
+                block: block.and_then(Block::to_json),
             })
             .collect();
-        let state = serde_json::to_vec(&(&live.view, &live.dirty)).ok();
+        let state = live.dirty.checkpoint(&live.view);
         let commit = Commit {
             session_id: session_id.to_owned(),
             blocks,

@@ -12,7 +12,14 @@ use crate::protocol::server_message::ServerNotification;
 
 /// A notification of ours.
 pub(crate) fn told<M: ServerNotification>(params: &M) -> Vec<u8> {
-    notification(M::METHOD, params)
+    let params = params.to_json();
+    let mut out = Vec::with_capacity(params.len() + 64);
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","method":""#);
+    out.extend_from_slice(M::METHOD.as_bytes());
+    out.extend_from_slice(br#"","params":"#);
+    out.extend_from_slice(&params);
+    out.push(b'}');
+    out
 }
 
 /// A notification of the standard.
@@ -65,6 +72,20 @@ fn push_string(out: &mut Vec<u8>, text: &str) {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn what_is_told_is_a_notification() {
+        let batch = EventsParams {
+            session_id: "s".to_owned(),
+            epoch: "e".to_owned(),
+            from_seq: 1,
+            to_seq: 0,
+            events: Vec::new(),
+        };
+        let sent: Value = serde_json::from_slice(&told(&batch)).unwrap();
+        let params = json!({"sessionId": "s", "epoch": "e", "fromSeq": 1, "toSeq": 0, "events": []});
+        assert_eq!(sent, json!({"jsonrpc": "2.0", "method": "bb/events", "params": params}));
+    }
 
     #[test]
     fn a_spliced_batch_is_the_notification_it_claims_to_be() {

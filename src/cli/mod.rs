@@ -117,7 +117,7 @@ where
         Some(Command::Sessions(args)) => sessions::sessions(&args).into(),
         Some(Command::Completions(args)) => completions::completions(&args).into(),
         Some(Command::Man(args)) => completions::manual_page(&args).into(),
-        Some(Command::Schema(args)) => schema::schema(&args, crate::protocol::schema::files()).into(),
+        Some(Command::Schema(args)) => schema::schema(&args, crate::contract::schemas()).into(),
         Some(Command::Guard(args)) => guard::guard(args),
         Some(Command::Simulate(args)) => simulate::simulate(&args, environment).into(),
     }

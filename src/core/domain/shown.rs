@@ -213,6 +213,12 @@ fn each_character(text: &str, kind: Kind, marks: Marks, mut out: WrittenText<'_>
     let (mut word, mut word_end) = (Word::default(), 0);
     let mut at = 0;
     while let Some(&c) = chars.get(at) {
+        let usual = if at >= word_end { usual_length(&chars, at) } else { 0 };
+        if usual > 0 {
+            out.usual(chars.get(at..at + usual).unwrap_or_default());
+            at += usual;
+            continue;
+        }
         if at >= word_end && is_of_word(c) {
             let rest = chars.get(at..).unwrap_or_default();
             let length = rest.iter().take_while(|c| is_of_word(**c)).count();
@@ -268,6 +274,29 @@ fn each_character(text: &str, kind: Kind, marks: Marks, mut out: WrittenText<'_>
     out.finish()
 }
 
+/// How many characters from `at` on are printable ASCII with no more than one blank between them, and so are shown as they are.
+/// They end before a word that goes on with another character, since that is judged by the whole word.
+fn usual_length(chars: &[char], at: usize) -> usize {
+    let rest = chars.get(at..).unwrap_or_default();
+    let before = at.checked_sub(1).and_then(|at| chars.get(at));
+    let is_usual = |place: usize, c: char| match c {
+        '!'..='~' => true,
+        ' ' => {
+            let before = if place == 0 { before } else { rest.get(place - 1) };
+            [before, rest.get(place + 1)]
+                .into_iter()
+                .all(|beside| beside.is_some_and(|beside| *beside != ' '))
+        }
+        _ => false,
+    };
+    let length = rest.iter().enumerate().take_while(|(place, c)| is_usual(*place, **c)).count();
+    if !rest.get(length).copied().is_some_and(is_of_word) {
+        return length;
+    }
+    let usual = rest.get(..length).unwrap_or_default();
+    usual.iter().rposition(|c| !c.is_ascii_alphanumeric()).map_or(0, |last| last + 1)
+}
+
 /// The text so far; numbers that follow each other share their brackets.
 #[derive(Default)]
 struct WrittenText<'a> {
@@ -286,6 +315,16 @@ impl WrittenText<'_> {
             self.colour();
             self.text.push(c);
             self.at += 1;
+        }
+    }
+
+    fn usual(&mut self, chars: &[char]) {
+        if self.colours.is_empty() {
+            self.close();
+            self.text.extend(chars);
+            self.at += chars.len();
+        } else {
+            chars.iter().for_each(|c| self.plain(*c, 1));
         }
     }
 

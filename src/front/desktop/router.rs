@@ -18,7 +18,7 @@ use super::counts::count;
 use super::host::{DesktopHost, SOCKETS};
 use super::socket::{FRAME_BYTES, serve};
 use super::{index_routes, model_routes, pair_route, policy, session_routes, workspace_routes};
-use crate::protocol::desktop::openapi;
+use crate::contract;
 use crate::protocol::desktop::refusal::{DesktopRefusal, RefusalCode};
 
 /// Everything that the host answers.
@@ -43,7 +43,7 @@ pub(super) fn router(host: Arc<DesktopHost>) -> Router {
         .route(pair_route::PATH, post(pair_route::pair))
         .route("/v1/models", get(model_routes::list))
         .route("/v1/models/current", get(model_routes::current).put(model_routes::choose))
-        .route("/v1/openapi.json", get(|| async { OkBody(openapi::document()) }))
+        .route("/v1/openapi.json", get(|| async { OkBody(contract::openapi()) }))
         .route("/metrics", get(metrics));
     workspaces
         .merge(sessions)

@@ -126,6 +126,27 @@ proptest! {
     }
 }
 
+#[test]
+fn usual_characters_end_before_a_word_that_goes_on_with_others() {
+    for (text, at, usual) in [
+        ("go to paypal", 0, 12),
+        ("go to p\u{430}ypal", 0, 6),
+        ("p\u{430}ypal", 0, 0),
+        ("caf e\u{301}", 0, 4),
+        ("one\ntwo", 0, 3),
+        ("one\ntwo", 3, 0),
+        ("a b  c", 0, 3),
+        ("a b  c", 3, 0),
+        (" a ", 0, 0),
+        (" a ", 1, 1),
+        ("- \u{2026}", 0, 2),
+        ("", 0, 0),
+    ] {
+        let chars: Vec<char> = text.chars().collect();
+        assert_eq!(usual_length(&chars, at), usual, "{text:?} from {at}");
+    }
+}
+
 fn code(text: &str) -> String {
     show(text, Kind::Code).into_owned()
 }

@@ -34,6 +34,11 @@ impl Change {
 }
 
 impl Block {
+    /// As the journal keeps it. `None` does not happen to our own types.
+    pub fn to_json(&self) -> Option<Vec<u8>> {
+        serde_json::to_vec(self).ok()
+    }
+
     /// Adds to the block's text. `false` when its kind has none; nothing happens then.
     pub fn append_text(&mut self, more: &str) -> bool {
         match &mut self.body {

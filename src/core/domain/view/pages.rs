@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::{Deserialize, Serialize};
 
 use super::block::{Block, BlockBody, Change, ChangeOp, Lane};
+use super::reducer::ViewState;
 use crate::domain::json_size::json_bytes;
 
 /// About what the names, the numbers and the punctuation of a block come to in JSON.
@@ -36,6 +37,11 @@ struct Dirty {
 }
 
 impl DirtyBlocks {
+    /// A checkpoint as the journal keeps it: the state and the next places. `None` does not happen to our own types.
+    pub fn checkpoint(&self, view: &ViewState) -> Option<Vec<u8>> {
+        serde_json::to_vec(&(view, self)).ok()
+    }
+
     /// Nothing changed yet; the next block of each lane takes the place given here.
     pub fn after(next_ord: BTreeMap<Lane, u64>) -> Self {
         Self { next_ord, ..Self::default() }

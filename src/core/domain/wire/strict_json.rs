@@ -10,6 +10,9 @@ use memchr::memchr2;
 
 use super::lenient_json::{Escape, MAX_DEPTH, unit};
 
+/// Times a byte: that byte eight times.
+const EACH: u64 = 0x0101_0101_0101_0101;
+
 /// Digits of a whole number that surely fits 64 bits.
 const SURELY_WHOLE: usize = 18;
 
@@ -36,9 +39,8 @@ pub(in crate::domain) struct Walk<'a> {
 impl<'a> Walk<'a> {
     /// At the start of a text without control characters, so without line ends too; `None` for any other.
     pub(in crate::domain) fn new(text: &'a str) -> Option<Self> {
-        // Looked at as a whole, many bytes at a time; a string is then searched for its end alone.
-        let plain = text.bytes().fold(true, |plain, byte| plain & (byte >= b' '));
-        plain.then_some(Self { text, at: 0 })
+        // Looked at as a whole; a string is then searched for its end alone.
+        (!has_control(text.as_bytes())).then_some(Self { text, at: 0 })
     }
 
     /// Takes this byte, behind any spaces; whether it stands there.
@@ -223,6 +225,16 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// Whether a byte below the space is among them. Eight are looked at at once, which a compiler that builds small does not do by
+/// itself.
+fn has_control(text: &[u8]) -> bool {
+    // The highest bit of each byte that is below the space; a byte behind such a one may have it too.
+    let below = |word: u64| word.wrapping_sub(EACH * 0x20) & !word & (EACH << 7);
+    let (words, rest) = text.as_chunks();
+    let found = words.iter().fold(0, |found, bytes| found | below(u64::from_le_bytes(*bytes)));
+    found != 0 || rest.iter().any(|byte| *byte < b' ')
+}
+
 fn digits(text: &[u8]) -> usize {
     text.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
@@ -231,7 +243,6 @@ fn digits(text: &[u8]) -> usize {
 /// begin a search costs more than it saves.
 fn quote_or_escape(text: &[u8]) -> Option<usize> {
     const SHORT: usize = 40;
-    const EACH: u64 = 0x0101_0101_0101_0101;
     // The highest bit of the first byte that is zero, and of none before it.
     let zero = |word: u64| word.wrapping_sub(EACH) & !word & (EACH << 7);
     let mut at = 0;
@@ -256,6 +267,21 @@ mod tests {
 
     use super::super::lenient_json::is_strict;
     use super::*;
+
+    proptest! {
+        #[test]
+        fn a_control_character_is_found_wherever_it_stands(bytes in prop::collection::vec(any::<u8>(), 0..70)) {
+            prop_assert_eq!(has_control(&bytes), bytes.iter().any(|byte| *byte < b' '));
+        }
+
+        #[test]
+        fn one_control_character_is_enough(length in 1_usize..70, at in any::<prop::sample::Index>(), byte in 0..b' ') {
+            let mut bytes = vec![b'x'; length];
+            prop_assert!(!has_control(&bytes));
+            *at.get_mut(&mut bytes) = byte;
+            prop_assert!(has_control(&bytes));
+        }
+    }
 
     fn walks(text: &str) -> bool {
         Walk::new(text).is_some_and(|mut walk| walk.value().is_some() && walk.is_at_end())
