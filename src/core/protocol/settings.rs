@@ -33,6 +33,10 @@ pub struct InitializationOptions {
     /// Default: none; words are compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub embeddings: Option<EmbeddingsSetting>,
+    /// A model that reads the best passages of each search of the embedded engine together with the question, and puts them in order.
+    /// Text of a trusted workspace goes to it. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reranker: Option<RerankerSetting>,
     /// How far a turn of the embedded engine goes before it asks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetSetting>,
@@ -227,6 +231,63 @@ pub struct EmbeddingsSetting {
     pub text_prefix: Option<String>,
 }
 
+/// The reranker: with each question the best passages of a trusted workspace are sent to it, in one request.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RerankerSetting {
+    /// How it is asked. Default: `chat`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<RerankerProtocol>,
+    /// Of a chat model: `openai` (and anything compatible), `anthropic`, `gemini` or `ollama`. Default: `openai` when `url` is given,
+    /// else guessed from the name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The provider's name of the model.
+    pub name: String,
+    /// Base URL; for `rerank` and `tei` the address of the request itself will do, as in `http://localhost:8080/rerank`. Default: the
+    /// provider's own; `rerank` and `tei` have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// How hard a chat model thinks before it answers: `low`, `medium` or `high`. Default: as the provider has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
+    /// What it costs. Without, costs are told only where the endpoint tells them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<ModelPrice>,
+    /// Seconds that a question waits for it, from 1 to 60; then words decide. Default: 8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<u64>,
+}
+
+/// How a reranker is asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RerankerProtocol {
+    /// A chat model, which is asked for the numbers of the passages that answer.
+    #[default]
+    Chat,
+    /// `/rerank` as Cohere, Jina, vLLM and llama.cpp have it.
+    Rerank,
+    /// `/rerank` of Hugging Face's text-embeddings-inference.
+    Tei,
+}
+
+impl RerankerProtocol {
+    /// The one that a word means.
+    pub fn named(word: &str) -> Option<Self> {
+        [Self::Chat, Self::Rerank, Self::Tei].into_iter().find(|protocol| protocol.as_str() == word)
+    }
+
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::Rerank => "rerank",
+            Self::Tei => "tei",
+        }
+    }
+}
+
 /// How hard a model thinks before it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -315,6 +376,8 @@ pub struct Settings {
     pub model: Option<ModelSetting>,
     /// The embedding model of its searches.
     pub embeddings: Option<EmbeddingsSetting>,
+    /// The reranker of its searches.
+    pub reranker: Option<RerankerSetting>,
     /// How far its turns go.
     pub budget: BudgetSetting,
     /// Trust at start.
@@ -385,6 +448,8 @@ pub struct Overrides {
     pub model: Option<ModelSetting>,
     /// `--embedding-model`, `--embedding-url`.
     pub embeddings: Option<EmbeddingsSetting>,
+    /// `--reranker-model`, `--reranker-url`.
+    pub reranker: Option<RerankerSetting>,
     /// `--trust`.
     pub workspace_trusted: Option<bool>,
     /// `--state-dir`.
@@ -405,6 +470,8 @@ pub struct UserChoice {
     pub model: Option<ModelSetting>,
     /// The embedding model; it counts by itself.
     pub embeddings: Option<EmbeddingsSetting>,
+    /// The reranker; it counts by itself.
+    pub reranker: Option<RerankerSetting>,
     /// What is wrong with the file, in a sentence; nothing of it counts then.
     #[serde(skip)]
     pub problem: Option<String>,
@@ -450,6 +517,11 @@ impl Settings {
                 .clone()
                 .or(options.embeddings)
                 .or_else(|| overrides.user.embeddings.clone()),
+            reranker: overrides
+                .reranker
+                .clone()
+                .or(options.reranker)
+                .or_else(|| overrides.user.reranker.clone()),
             budget: options.budget.unwrap_or_default(),
             workspace_trusted: overrides.workspace_trusted.or(options.workspace_trusted).unwrap_or(false),
             state_dir: overrides.state_dir.clone().or(options.state_dir),
@@ -475,7 +547,7 @@ mod tests {
 
     use super::{
         DeliverySetting, EmbeddingsSetting, EngineSetting, InitializationOptions, ModelSetting, Overrides,
-        Settings, UserChoice, WorkspaceConfiguration,
+        RerankerSetting, Settings, UserChoice, WorkspaceConfiguration,
     };
 
     #[test]
@@ -511,6 +583,25 @@ mod tests {
             let user = UserChoice { embeddings: file.and_then(model), ..UserChoice::default() };
             let overrides = Overrides { embeddings: flag.and_then(model), user, ..Overrides::default() };
             Settings::layered(options, &overrides).embeddings.map(|model| model.name)
+        };
+        assert_eq!(used(None, None, None), None);
+        assert_eq!(used(None, None, Some("file")).as_deref(), Some("file"));
+        assert_eq!(used(None, Some("editor"), Some("file")).as_deref(), Some("editor"));
+        assert_eq!(used(Some("flag"), Some("editor"), Some("file")).as_deref(), Some("flag"));
+    }
+
+    #[test]
+    fn a_reranker_is_the_nearest_that_the_user_names_whoever_answers() {
+        let model = |name: &str| Some(RerankerSetting { name: name.into(), ..RerankerSetting::default() });
+        let used = |flag: Option<&str>, option: Option<&str>, file: Option<&str>| {
+            let options = InitializationOptions {
+                reranker: option.and_then(model),
+                engine: serde_json::from_value(json!({ "kind": "embedded" })).ok(),
+                ..InitializationOptions::default()
+            };
+            let user = UserChoice { reranker: file.and_then(model), ..UserChoice::default() };
+            let overrides = Overrides { reranker: flag.and_then(model), user, ..Overrides::default() };
+            Settings::layered(options, &overrides).reranker.map(|model| model.name)
         };
         assert_eq!(used(None, None, None), None);
         assert_eq!(used(None, None, Some("file")).as_deref(), Some("file"));
@@ -560,6 +651,7 @@ mod tests {
             "mcpServers": { "evil": { "command": "sh" } },
             "model": { "name": "evil", "url": "https://evil.example" },
             "embeddings": { "name": "evil", "url": "https://evil.example" },
+            "reranker": { "name": "evil", "url": "https://evil.example" },
             "workspaceTrusted": true,
             "stateDir": "/tmp/evil",
             "token": "x",

@@ -19,6 +19,7 @@ mod known_files;
 mod languages;
 mod line_kind;
 mod lines;
+pub(crate) mod listwise;
 mod meaning;
 mod outline;
 mod packing;
@@ -27,7 +28,9 @@ mod paths;
 mod pieces;
 mod question;
 mod rank;
+mod ranking;
 mod read;
+mod reading;
 mod related;
 mod rerank;
 mod scan;
@@ -68,7 +71,8 @@ pub struct Place {
     pub line: u64,
     /// Those lines, each cut to 300 characters.
     pub snippet: String,
-    /// Its odds against the best place of the answer, which has 1; comparable only within one answer.
+    /// Its odds against the best place of the answer, which has 1; where a reranker put them in order, one divided by its place.
+    /// Comparable only within one answer.
     pub score: f64,
     /// The definition that the place shows or lies in, where one is known.
     pub symbol: Option<Symbol>,
@@ -165,8 +169,28 @@ pub struct Found {
     pub files_searched: u64,
     /// Whether the workspace has more files than one search reads.
     pub truncated: bool,
-    /// What a person is told of the model that compares meanings, where there is something to tell: a sentence or two.
+    /// What a person is told of the models that searches ask, where there is something to tell: a sentence or more.
     pub told: Option<String>,
+    /// What became of having the user's reranker read passages; `None`: there is none, or it may not.
+    pub read: Option<PassagesRead>,
+}
+
+/// What became of having a reranker read passages.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PassagesRead {
+    /// It put them in order.
+    Ordered {
+        /// What a person calls it.
+        by: String,
+        /// How many it read.
+        passages: u64,
+        /// Tokens that it took, where that is known.
+        tokens: Option<u64>,
+        /// What that cost, where that is known.
+        cost: Option<f64>,
+    },
+    /// It did not, and the places stand as without it. Why, in a sentence.
+    Unread(String),
 }
 
 /// Why there is no answer. Its text is one sentence.
