@@ -153,7 +153,7 @@ fn a_stop_ends_the_wait_for_a_reader() {
     server.prompt(&session, QUESTION);
     model.asked();
     // It would be waited for for a minute, and nothing here waits longer than ten seconds.
-    server.request("bb/stop", json!({ "sessionId": session }));
+    server.ask("bb/stop", json!({ "sessionId": session }));
     let end = server.wait_end(&session);
     assert!(end["payload"]["message"].as_str().is_none_or(|words| !words.contains("src/door.rs")), "{end}");
     gate.open();
