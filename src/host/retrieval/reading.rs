@@ -1,7 +1,8 @@
 //! Having the user's reranker read the best passages together with the question, and what its order changes.
 //!
 //! Owns which passages it is given and how much of them: nothing without trust, no secret, within bounds of number and bytes. It is asked
-//! once a question, and once more where it says that nothing fits and which words would. What it names comes first, in its order; without an answer in time everything stands as words rank it.
+//! once a question, and once more where it says that nothing fits and which words would. What it names comes first, in its order; without
+//! an answer in time everything stands as words rank it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -81,22 +82,42 @@ impl Reading {
         }
         let mut answer = match reader.read(&ranking, first, ReadingRound::First, progress)? {
             Ok(answer) => answer,
-            Err(unread) => return Ok((ranking, Some(unread))),
+            Err(Unread { why, is_news }) => {
+                let told = is_news.then(|| told("The places stand as words rank them", &why));
+                let reading = Self { chosen: None, told, read: PassagesRead::Unread(why) };
+                return Ok((ranking, Some(reading)));
+            }
         };
+        let mut missed = None;
         if let Some(words) = answer.words.take().filter(|_| reader.has_time()) {
             let wider = again(&words)?;
-            let places = answer.places_in(&ranking, &wider);
-            if let Some(pool) = places
-                && let Ok(next) = reader.read(&wider, pool, ReadingRound::Last, progress)?
-            {
-                let answer = next.behind(&answer, &ranking, &wider);
-                let reading = answer.reading(&wider, limit, reader.name);
-                return Ok((wider, Some(reading)));
+            if let Some(pool) = answer.places_in(&ranking, &wider) {
+                match reader.read(&wider, pool, ReadingRound::Last, progress)? {
+                    Ok(next) => {
+                        let answer = next.behind(&answer, &ranking, &wider);
+                        let reading = answer.reading(&wider, limit, reader.name);
+                        return Ok((wider, Some(reading)));
+                    }
+                    Err(unread) => missed = Some(unread).filter(|unread| unread.is_news),
+                }
             }
         }
         let reading = answer.reading(&ranking, limit, reader.name);
-        Ok((ranking, Some(reading)))
+        let stands = "The places stand in the first order of the reranker, which was asked once more";
+        let told = missed.map(|unread| told(stands, &unread.why));
+        Ok((ranking, Some(Self { told, ..reading })))
     }
+}
+
+/// What a person is told of a reranker that failed: how the places stand now, and why.
+fn told(stands: &str, why: &str) -> String {
+    format!("{stands}: {why} The reranker is asked again later.")
+}
+
+/// No answer: why, as a sentence, and whether nobody was told so before.
+struct Unread {
+    why: String,
+    is_news: bool,
 }
 
 /// What a reader said of the passages that it was given.
@@ -117,14 +138,14 @@ impl Reader<'_> {
         self.until.saturating_duration_since(Instant::now()) * 2 >= self.bounds.patience
     }
 
-    /// Has these passages read; else how that is told.
+    /// Has these passages read.
     fn read(
         &self,
         ranking: &Ranking<'_>,
         mut pool: Vec<usize>,
         round: ReadingRound,
         progress: &mut dyn FnMut(Stage, u64),
-    ) -> Result<Result<Read, Reading>, RetrievalError> {
+    ) -> Result<Result<Read, Unread>, RetrievalError> {
         pool.truncate(self.bounds.passages);
         let passages = passages(ranking, &pool, self.bounds);
         pool.truncate(passages.len());
@@ -136,19 +157,16 @@ impl Reader<'_> {
         if self.cancel.load(Ordering::Relaxed) {
             return Err(RetrievalError::Cancelled);
         }
-        let unread = |told, why| Ok(Err(Reading { chosen: None, told, read: PassagesRead::Unread(why) }));
         match asked {
             Asked::Answer(ReadOrder { order, tokens, cost, words }) => {
                 let named = order.into_iter().filter_map(|nth| pool.get(nth).copied()).collect();
                 Ok(Ok(Read { pool, named, words, passages: count, tokens, cost }))
             }
-            Asked::Failed { why, is_news } => {
-                let news = || {
-                    format!("The places stand as words rank them: {why} The reranker is asked again later.")
-                };
-                unread(is_news.then(news), why.clone())
+            Asked::Failed { why, is_news } => Ok(Err(Unread { why, is_news })),
+            Asked::Unasked => {
+                let why = format!("{} failed before and is asked again later.", self.name);
+                Ok(Err(Unread { why, is_news: false }))
             }
-            Asked::Unasked => unread(None, format!("{} failed before and is asked again later.", self.name)),
         }
     }
 }

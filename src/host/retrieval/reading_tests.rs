@@ -129,7 +129,7 @@ fn nothing_is_read_without_trust_and_never_what_is_secret_or_kept() {
     let lists = FileLists { never: vec!["src/paint.rs".to_owned()], ..FileLists::default() };
     let found = ask(&WorkspaceView { lists: Arc::new(lists), ..view });
     // What it was not given keeps its place.
-    assert_eq!(paths(&found), ["src/id_rsa.rs", "src/visitor.rs"]);
+    assert_eq!(paths(&found), ["src/id_rsa.rs", "src/visitor.rs", "src/door.rs"]);
     let given = reranker.given.lock().unwrap();
     let heads: Vec<&str> = given[0].1.iter().map(|passage| passage.head.split(':').next().unwrap()).collect();
     assert_eq!(heads, ["src/door.rs", "src/visitor.rs"]);
@@ -281,7 +281,16 @@ fn words_that_find_nothing_new_or_a_second_answer_that_fails_leave_the_first() {
         }),
         ReadingRound::Last => Err(ModelError::setting("The model is gone; start it.".to_owned())),
     });
-    assert_eq!(paths(&ask(&view)), ["src/visitor.rs", "src/door.rs"]);
+    let found = ask(&view);
+    assert_eq!(paths(&found), ["src/visitor.rs", "src/door.rs"]);
+    let read = PassagesRead::Ordered { by: "`fake`".to_owned(), passages: 3, tokens: None, cost: None };
+    assert_eq!(found.read, Some(read));
+    let told = "The places stand in the first order of the reranker, which was asked once more: The model is gone; start it. \
+        The reranker is asked again later.";
+    assert_eq!(found.told.as_deref(), Some(told));
+    // It rests, and that was told.
+    let found = ask(&view);
+    assert_eq!((paths(&found), &found.told), (vec!["src/door.rs"], &None));
 }
 
 #[test]
