@@ -44,6 +44,11 @@ enum Fared {
 }
 
 impl Asking {
+    /// Whether it is not asked now, since it failed lately.
+    pub(crate) fn rests(&self) -> bool {
+        self.fared().rests(Instant::now())
+    }
+
     /// Asks the model of this name, unless it rests, and waits for its answer until then. `request` is blocking, and ends soon after
     /// its flag is set.
     pub(crate) fn ask<T: Send + 'static>(
@@ -53,7 +58,7 @@ impl Asking {
         until: Instant,
         cancel: &AtomicBool,
     ) -> Asked<T> {
-        if self.fared().rests(Instant::now()) {
+        if self.rests() {
             return Asked::Unasked;
         }
         let stop = Arc::new(AtomicBool::new(false));

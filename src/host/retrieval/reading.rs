@@ -150,7 +150,10 @@ impl Reader<'_> {
         let passages = passages(ranking, &pool, self.bounds);
         pool.truncate(passages.len());
         let count = passages.len() as u64;
-        progress(Stage::Reading, count);
+        // Nobody is told of a reading that there is not.
+        if !self.asking.rests() {
+            progress(Stage::Reading, count);
+        }
         let (reranker, question) = (Arc::clone(&self.reranker), self.question.to_owned());
         let request = move |stop: &AtomicBool| reranker.read(&question, &passages, round, stop);
         let asked = self.asking.ask(&self.name, request, self.until, self.cancel);
