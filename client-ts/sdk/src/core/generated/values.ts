@@ -278,6 +278,11 @@ export const VALUES = {
     "perhaps",
     "yes",
   ] satisfies T.PromptTaken[] as readonly T.PromptTaken[],
+  RerankerProtocol: [
+    "chat",
+    "rerank",
+    "tei",
+  ] satisfies T.RerankerProtocol[] as readonly T.RerankerProtocol[],
   ResumeVerdict: [
     "complete",
     "replayed",
