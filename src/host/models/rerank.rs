@@ -53,11 +53,11 @@ pub(super) fn body(protocol: RerankProtocol, model: &str, question: &str, passag
 /// Results stand in a list of their own, or are the whole answer.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Answer {
+enum RerankReply {
     Whole {
         #[serde(alias = "data")]
         results: Vec<Scored>,
-        usage: Option<Usage>,
+        usage: Option<RerankUsage>,
     },
     Bare(Vec<Scored>),
 }
@@ -70,7 +70,7 @@ struct Scored {
 }
 
 #[derive(Deserialize)]
-struct Usage {
+struct RerankUsage {
     total_tokens: Option<u64>,
 }
 
@@ -79,10 +79,10 @@ struct Usage {
 /// # Errors
 /// When it is no order of any.
 pub(super) fn read(body: &[u8], passages: usize) -> Result<ReadOrder, ModelFault> {
-    let answer: Answer = serde_json::from_slice(body).map_err(|_| ModelFault::Unreadable)?;
+    let answer: RerankReply = serde_json::from_slice(body).map_err(|_| ModelFault::Unreadable)?;
     let (mut scored, usage) = match answer {
-        Answer::Whole { results, usage } => (results, usage),
-        Answer::Bare(results) => (results, None),
+        RerankReply::Whole { results, usage } => (results, usage),
+        RerankReply::Bare(results) => (results, None),
     };
     scored.retain(|one| one.index < passages && one.relevance_score.is_finite());
     // Of equal scores the better by words comes first.

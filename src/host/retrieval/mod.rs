@@ -50,7 +50,6 @@ pub(crate) use file_hash::file_hashes;
 pub use indexing::new_indexes;
 pub(crate) use outline::outline;
 pub(crate) use paths::resolve;
-pub(crate) use rank::Stage;
 pub use rank::find_places;
 pub(crate) use read::{ReadText, list_dir, read_lines};
 pub(crate) use symbol_search::search_symbols;
@@ -173,6 +172,21 @@ pub struct Found {
     pub told: Option<String>,
     /// What became of having the user's reranker read passages; `None`: there is none, or it may not.
     pub read: Option<PassagesRead>,
+}
+
+/// What a search is busy with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Reading the definitions of the best files.
+    SymbolSearch,
+    /// Reading files.
+    TextSearch,
+    /// Comparing meanings, where the user has a model for it.
+    VectorSearch,
+    /// Having a model of the user's read passages together with the question.
+    Reading,
+    /// Merging and ranking.
+    Reranking,
 }
 
 /// What became of having a reranker read passages.

@@ -18,26 +18,11 @@ use super::scan::{Repeated, Scan, fade_repeated};
 use super::walk::WalkedTree;
 use super::windows::Scorer;
 use super::workers::spread;
-use super::{Found, RetrievalError};
+use super::{Found, RetrievalError, Stage};
 use crate::host::ports::WorkspaceView;
 
 /// Files whose definitions are read before the last ranking.
 const CLOSER_LOOK: usize = 40;
-
-/// What a search is busy with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
-    /// Reading the definitions of the best files.
-    SymbolSearch,
-    /// Reading files.
-    TextSearch,
-    /// Comparing meanings, where the user has a model for it.
-    VectorSearch,
-    /// Having a model of the user's read passages together with the question.
-    Reading,
-    /// Merging and ranking.
-    Reranking,
-}
 
 /// The power to which rarity counts: words of everyday language are rarer in code than what a question is about.
 const RARITY: f64 = 0.6;
@@ -61,7 +46,7 @@ pub fn find_places(
         return Ok(found);
     }
     let known = KnownFiles::of(view, &tree);
-    let search = Search { view, tree: &tree, known: &known, limit, cancel };
+    let search = TreeSearch { view, tree: &tree, known: &known, limit, cancel };
     let (evidence, scorer) = search.evidence(&question)?;
     let meaning = Meaning::of(view, &tree, (asked, &question), cancel);
     let near = meaning.as_ref();
@@ -95,7 +80,7 @@ pub fn find_places(
 }
 
 /// What every look at the tree has in common that one question takes.
-struct Search<'a> {
+struct TreeSearch<'a> {
     view: &'a WorkspaceView,
     tree: &'a WalkedTree,
     known: &'a KnownFiles,
@@ -103,7 +88,7 @@ struct Search<'a> {
     cancel: &'a AtomicBool,
 }
 
-impl<'a> Search<'a> {
+impl<'a> TreeSearch<'a> {
     /// What of a question stands in which file.
     fn evidence(&self, question: &SearchQuestion) -> Result<(Evidence, Scorer), RetrievalError> {
         let Self { tree, known, cancel, .. } = *self;

@@ -10,10 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::lines::one_line;
-use super::rank::Stage;
 use super::ranking::Ranking;
 use super::rerank::{PLACES_PER_FILE, Ranked, choose};
-use super::{PassagesRead, Place, RetrievalError, Symbol};
+use super::{PassagesRead, Place, RetrievalError, Stage, Symbol};
 use crate::domain::policy::guarded_path::guarded_part;
 use crate::host::index::reranker::{ReadPassage, ReadingBounds, ReadingRound, Reranker};
 use crate::host::index::{Asked, Asking};

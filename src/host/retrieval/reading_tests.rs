@@ -1,3 +1,5 @@
+//! What a reranker is given, and what its order changes.
+
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
