@@ -6,6 +6,9 @@
 #   scripts/retrieval.sh --trees D  with repositories that lie in D already: D/gin, D/ripgrep, ...
 #   BREADBOARD_RETRIEVAL_EMBEDDINGS=http://localhost:11434/v1 BREADBOARD_RETRIEVAL_EMBEDDING_MODEL=NAME scripts/retrieval.sh
 #                                   the same, beside what an embedding model adds
+#   BREADBOARD_RETRIEVAL_ASKED=DIR scripts/retrieval.sh
+#                                   the same, beside what a chat model adds that reads the passages: each prompt is written to
+#                                   DIR/REPOSITORY/HASH.prompt, and what HASH.answer holds beside it is the answer; without one words rank
 #
 # The repositories are fetched into target/retrieval, each at the commit that its questions name.
 set -euo pipefail

@@ -22,7 +22,7 @@ use crate::app::{App, ClientId, Ports};
 use crate::cli::args::ServeOptions;
 use crate::cli::variables::{
     ENV_ANTHROPIC_KEY, ENV_API_TOKEN, ENV_API_URL, ENV_EMBEDDING_TOKEN, ENV_GEMINI_KEY, ENV_MODEL_TOKEN,
-    ENV_OPENAI_KEY, TOKEN_VARIABLES,
+    ENV_OPENAI_KEY, ENV_RERANKER_TOKEN, TOKEN_VARIABLES,
 };
 use crate::domain::coded_error::CodedError;
 use crate::domain::policy::environment::AGENT_MARK;
@@ -301,8 +301,11 @@ fn open_engine(
             let (fresh_id, now_ms) = (|| System.fresh_id(), || System.now_ms());
             let engine = EmbeddedEngine::new(reports, scopes, runtime, tokens(), fresh_id, now_ms);
             let engine = engine.with_budget(&settings.budget).with_tool_servers(tool_servers);
+            let engine = engine.searching(indexes);
             let token = said(ENV_EMBEDDING_TOKEN).map(Token);
-            Ok(Box::new(engine.searching(indexes).with_embeddings(settings.embeddings.as_ref(), token)))
+            let engine = engine.with_embeddings(settings.embeddings.as_ref(), token);
+            let token = said(ENV_RERANKER_TOKEN).map(Token);
+            Ok(Box::new(engine.with_reranker(settings.reranker.as_ref(), token)))
         }
         EngineKind::Breadboard => {
             let token = said(ENV_API_TOKEN).map(Secret);

@@ -78,8 +78,13 @@ pub mod host {
     pub mod embeddings {
         pub use crate::engine::embedded::embed_by;
     }
+    pub mod reranker {
+        pub use crate::engine::embedded::rerank_by;
+    }
     pub mod retrieval {
-        pub use crate::host::retrieval::{Found, Place, Symbol, SymbolKind, find_places, new_indexes};
+        pub use crate::host::retrieval::{
+            Found, PassagesRead, Place, Symbol, SymbolKind, find_places, new_indexes,
+        };
     }
 }
 pub mod http {

@@ -16,7 +16,8 @@ use super::mcp_args::McpArgs;
 use super::standing_args::StandingArgs;
 use super::variables::ENV_API_URL;
 use crate::protocol::settings::{
-    EmbeddingsSetting, EngineKind, EngineSetting, ModelSetting, Overrides, UserChoice,
+    EmbeddingsSetting, EngineKind, EngineSetting, ModelSetting, Overrides, RerankerProtocol, RerankerSetting,
+    UserChoice,
 };
 
 /// The whole command line.
@@ -29,7 +30,7 @@ use crate::protocol::settings::{
                   stdout. Options win over environment variables, those over the settings of the editor.\n\n\
                   Environment: BREADBOARD_API_URL chooses a Breadboard engine, BREADBOARD_API_TOKEN is its token; \
                   BREADBOARD_MODEL_TOKEN goes to the configured model URL, BREADBOARD_EMBEDDING_TOKEN to that of the embedding \
-                  model, OPENAI_API_KEY, ANTHROPIC_API_KEY and \
+                  model, BREADBOARD_RERANKER_TOKEN to that of the reranker, OPENAI_API_KEY, ANTHROPIC_API_KEY and \
                   GEMINI_API_KEY to their provider's own address only.",
     args_conflicts_with_subcommands = true
 )]
@@ -125,6 +126,20 @@ pub(crate) struct ServerArgs {
     /// Its base URL [default: the provider's own].
     #[arg(long, value_name = "URL", requires = "embedding_model")]
     pub embedding_url: Option<String>,
+    /// A model that reads the best passages of each search of the embedded engine and puts them in order: text of a trusted workspace goes
+    /// to it.
+    #[arg(long, value_name = "NAME")]
+    pub reranker_model: Option<String>,
+    /// How it is asked: chat, rerank (the endpoint of Cohere, Jina, vLLM, llama.cpp) or tei (that of text-embeddings-inference)
+    /// [default: chat].
+    #[arg(long, value_name = "PROTOCOL", requires = "reranker_model", value_parser = reranker_protocol)]
+    pub reranker_protocol: Option<RerankerProtocol>,
+    /// The provider of a chat model: openai (and anything compatible), anthropic, gemini or ollama.
+    #[arg(long, value_name = "PROVIDER", requires = "reranker_model")]
+    pub reranker_provider: Option<String>,
+    /// Its base URL [default: the provider's own; rerank and tei have none].
+    #[arg(long, value_name = "URL", requires = "reranker_model")]
+    pub reranker_url: Option<String>,
     /// Trust the workspace: files may be written and commands run. The built-in engine asks for each; BreadBoard and agents ask
     /// as their configuration or mode says.
     #[arg(long)]
@@ -480,6 +495,13 @@ pub(crate) fn overrides(args: &ServerArgs, env: impl Fn(&str) -> Option<String>)
             url: args.embedding_url.clone(),
             ..EmbeddingsSetting::default()
         }),
+        reranker: args.reranker_model.clone().map(|name| RerankerSetting {
+            protocol: args.reranker_protocol,
+            provider: args.reranker_provider.clone(),
+            name,
+            url: args.reranker_url.clone(),
+            ..RerankerSetting::default()
+        }),
         workspace_trusted: args.trust.then_some(true),
         state_dir: args.state_dir.clone(),
         standing: args.standing.overrides(env),
@@ -487,9 +509,15 @@ pub(crate) fn overrides(args: &ServerArgs, env: impl Fn(&str) -> Option<String>)
     }
 }
 
+/// How a reranker is asked, by its word.
+fn reranker_protocol(word: &str) -> Result<RerankerProtocol, String> {
+    RerankerProtocol::named(word).ok_or_else(|| "use chat, rerank or tei".to_owned())
+}
+
 /// The flags that make a child server run with these settings; trust is left out, since it goes by `initialize`.
 pub(crate) fn forwarded(args: &ServerArgs) -> Vec<String> {
     let engine = args.engine.as_ref().map(|engine| engine.typed().to_owned());
+    let protocol = args.reranker_protocol.map(|protocol| protocol.as_str().to_owned());
     let pairs = [
         ("--engine", &engine),
         ("--agent", &args.agent),
@@ -501,6 +529,10 @@ pub(crate) fn forwarded(args: &ServerArgs) -> Vec<String> {
         ("--embedding-model", &args.embedding_model),
         ("--embedding-provider", &args.embedding_provider),
         ("--embedding-url", &args.embedding_url),
+        ("--reranker-model", &args.reranker_model),
+        ("--reranker-protocol", &protocol),
+        ("--reranker-provider", &args.reranker_provider),
+        ("--reranker-url", &args.reranker_url),
         ("--state-dir", &args.state_dir),
     ];
     // `--flag=value` in one word, so that a value that begins with a dash stays a value.

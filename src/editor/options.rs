@@ -139,6 +139,7 @@ fn read_options(value: &Value) -> (InitializationOptions, Vec<String>) {
         mcp_servers,
         model: one(given, "model", "model", &mut warnings),
         embeddings: one(given, "embeddings", "embeddings", &mut warnings),
+        reranker: one(given, "reranker", "reranker", &mut warnings),
         budget: one(given, "budget", "budget", &mut warnings),
         workspace_trusted: one(given, "workspaceTrusted", "workspaceTrusted", &mut warnings),
         state_dir: one(given, "stateDir", "stateDir", &mut warnings),

@@ -76,6 +76,7 @@ mod progress;
 mod prompts;
 mod recorded_clients;
 mod remedies;
+mod reranker;
 mod restart;
 mod saves;
 mod schema;

@@ -2,8 +2,10 @@
 //!
 //! The questions are here, the repositories are not: `scripts/retrieval.sh` fetches them, each at the commit that its questions
 //! name, and runs the measurement. Every second question of three of them, and every question of two others, is looked at only to say
-//! how good it is, never to make it better. An embedding model at any endpoint is measured beside the words alone.
+//! how good it is, never to make it better. An embedding model at any endpoint is measured beside the words alone, and so is a reranker
+//! whose answers are files.
 
+mod asked;
 mod questions;
 mod word_counting;
 
@@ -15,6 +17,7 @@ use breadboard_ls::testing::host::index::{IndexTask, Indexes};
 use breadboard_ls::testing::host::ports::{Root, WorkspaceView};
 use breadboard_ls::testing::host::retrieval::{Place, Symbol, SymbolKind, find_places, new_indexes};
 
+use asked::AskedModel;
 use questions::{Half, KnownPlace, Question, all};
 
 /// Where the repositories lie, each in a folder that has the name of its file of questions.
@@ -176,8 +179,11 @@ fn places_are_found_in_repositories_that_are_not_ours() {
     };
     let (mut ours_of_all, mut plain_of_all) = (Reached::default(), Reached::default());
     let mut near_of_all = Reached::default();
+    // Of the repositories of which each question is new, of the others, and of both.
+    let mut read_of_all = [Reached::default(), Reached::default(), Reached::default()];
     let indexes = new_indexes();
     let model = model();
+    let reader = AskedModel::of_environment();
     let mut same = 0;
     for file in all() {
         if !file.questions.iter().any(|question| question.half == half) {
@@ -188,6 +194,12 @@ fn places_are_found_in_repositories_that_are_not_ours() {
         indexes.want(&tree, IndexTask::Refresh);
         wait(&indexes);
         let by_meaning = model.as_ref().map(|model| have_read(model, &tree));
+        let to_read = reader.as_ref().map(|reader| {
+            reader.turn_to(&file.name);
+            indexed(&tree)
+        });
+        let is_new = file.questions.iter().all(|question| question.half == Half::Unseen);
+        let mut read = Reached::default();
         let chunks = word_counting::Chunks::of(&tree);
         let (mut ours, mut plain, mut near) = (Reached::default(), Reached::default(), Reached::default());
         for question in file.questions.iter().filter(|question| question.half == half) {
@@ -207,6 +219,18 @@ fn places_are_found_in_repositories_that_are_not_ours() {
             for reached in [&mut near, &mut near_of_all] {
                 reached.add(&best, &question.places);
             }
+            let best = match (&reader, &to_read) {
+                (Some(reader), Some(indexes)) => {
+                    reader.read_for(indexes);
+                    let ordered = ask(&tree, &question.text, Some(indexes));
+                    let [of_new, of_others, of_all] = &mut read_of_all;
+                    for reached in [&mut read, if is_new { of_new } else { of_others }, of_all] {
+                        reached.add(&ordered, &question.places);
+                    }
+                    ordered
+                }
+                _ => best,
+            };
             let at = rank(&best, &question.places);
             if half == Half::Tuned && at != Some(0) {
                 tell(question, at, &best);
@@ -216,11 +240,23 @@ fn places_are_found_in_repositories_that_are_not_ours() {
         if model.is_some() {
             println!("{}", near.line("  with meanings"));
         }
+        if reader.is_some() {
+            println!("{}", read.line("  with a reader"));
+        }
     }
     println!("{same} answers are the same with the index, place by place");
     println!("{}\n{}", ours_of_all.line("all"), plain_of_all.line("  word counting"));
     if model.is_some() {
         println!("{}", near_of_all.line("  with meanings"));
+    }
+    if let Some(reader) = reader {
+        let names = ["  reader, new", "  reader, others", "  with a reader"];
+        for (name, reached) in
+            names.into_iter().zip(&read_of_all).filter(|(_, reached)| reached.questions > 0.0)
+        {
+            println!("{}", reached.line(name));
+        }
+        println!("{}", reader.counted());
     }
     assert!(
         ours_of_all.reciprocal_ranks > plain_of_all.reciprocal_ranks,
@@ -254,6 +290,14 @@ fn have_read(model: &Model, tree: &Path) -> Indexes {
     let indexes = new_indexes();
     embed_by(&indexes, model.runtime.handle().clone(), &model.url, &model.name);
     ask(tree, "anything at all", Some(&indexes));
+    wait(&indexes);
+    indexes
+}
+
+/// Indexes of a tree that know all of it, so that the same question is always the same prompt.
+fn indexed(tree: &Path) -> Indexes {
+    let indexes = new_indexes();
+    indexes.want(tree, IndexTask::Refresh);
     wait(&indexes);
     indexes
 }

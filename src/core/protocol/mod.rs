@@ -16,6 +16,7 @@ pub mod envelope;
 pub mod error;
 pub mod mcp;
 pub mod method;
+pub mod model_setting;
 pub mod notification;
 pub mod patch;
 pub mod permission;

@@ -8,6 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::mcp::McpServerSetting;
+pub use super::model_setting::{
+    Effort, EmbeddingsSetting, ModelPrice, ModelSetting, RerankerProtocol, RerankerSetting,
+};
 use super::standing::{ApprovalsSetting, CommandBounds, CommandsSetting, StandingOverrides};
 use crate::domain::dialect::Dialect;
 use crate::domain::policy::settings_secrets::SecretValues;
@@ -33,6 +36,10 @@ pub struct InitializationOptions {
     /// Default: none; words are compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub embeddings: Option<EmbeddingsSetting>,
+    /// A model that reads the best passages of each search of the embedded engine together with the question, and puts them in order.
+    /// Text of a trusted workspace goes to it. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reranker: Option<RerankerSetting>,
     /// How far a turn of the embedded engine goes before it asks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetSetting>,
@@ -174,84 +181,6 @@ pub struct AgentSetting {
     pub mode: Option<String>,
 }
 
-/// The model setting; also the params of `bb/models/set`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ModelSetting {
-    /// `openai` (and anything compatible), `anthropic`, `gemini` or `ollama`. Default: `openai` when `url` is given,
-    /// else guessed from the name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub provider: Option<String>,
-    /// The provider's name of the model.
-    pub name: String,
-    /// Base URL. Default: the provider's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub url: Option<String>,
-    /// How hard it thinks before it answers: `low`, `medium` or `high`. Default: as the provider has it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub effort: Option<Effort>,
-    /// How freely it chooses its words, from 0 to 2. Default: as the provider has it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub temperature: Option<f64>,
-    /// Tokens that it can read at once. Default: what is known of a model of this name, else 128000.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub context_window: Option<u64>,
-    /// Whether it sees images. Default: what is known of a model of this name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub images: Option<bool>,
-    /// What it costs. Without, costs are told only where the endpoint tells them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub price: Option<ModelPrice>,
-}
-
-/// The embedding model: each piece of the files of a trusted workspace is sent to it once, and each question.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct EmbeddingsSetting {
-    /// `openai` (and anything compatible) or `ollama`. Default: `openai` when `url` is given, else guessed from the name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub provider: Option<String>,
-    /// The provider's name of the model.
-    pub name: String,
-    /// Base URL. Default: the provider's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub url: Option<String>,
-    /// What a million tokens cost. Without, only tokens are told.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub price: Option<f64>,
-    /// What the model wants before each question, as in `query: `. Default: nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub question_prefix: Option<String>,
-    /// What the model wants before each piece of a file, as in `passage: `. Default: nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text_prefix: Option<String>,
-}
-
-/// How hard a model thinks before it answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Effort {
-    /// A little.
-    Low,
-    /// More.
-    Medium,
-    /// As much as it can.
-    High,
-}
-
-/// What a model costs, for a million tokens each, in whatever currency the budget is in.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ModelPrice {
-    /// Of what it reads.
-    pub input: f64,
-    /// Of what it writes.
-    pub output: f64,
-    /// Of what it reads from the provider's cache. Default: as `input`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cached_input: Option<f64>,
-}
-
 /// How far a turn of the embedded engine goes before it asks whether to go on. Each answer that it may adds the same again.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -315,6 +244,8 @@ pub struct Settings {
     pub model: Option<ModelSetting>,
     /// The embedding model of its searches.
     pub embeddings: Option<EmbeddingsSetting>,
+    /// The reranker of its searches.
+    pub reranker: Option<RerankerSetting>,
     /// How far its turns go.
     pub budget: BudgetSetting,
     /// Trust at start.
@@ -385,6 +316,8 @@ pub struct Overrides {
     pub model: Option<ModelSetting>,
     /// `--embedding-model`, `--embedding-url`.
     pub embeddings: Option<EmbeddingsSetting>,
+    /// `--reranker-model`, `--reranker-url`.
+    pub reranker: Option<RerankerSetting>,
     /// `--trust`.
     pub workspace_trusted: Option<bool>,
     /// `--state-dir`.
@@ -405,6 +338,8 @@ pub struct UserChoice {
     pub model: Option<ModelSetting>,
     /// The embedding model; it counts by itself.
     pub embeddings: Option<EmbeddingsSetting>,
+    /// The reranker; it counts by itself.
+    pub reranker: Option<RerankerSetting>,
     /// What is wrong with the file, in a sentence; nothing of it counts then.
     #[serde(skip)]
     pub problem: Option<String>,
@@ -450,6 +385,11 @@ impl Settings {
                 .clone()
                 .or(options.embeddings)
                 .or_else(|| overrides.user.embeddings.clone()),
+            reranker: overrides
+                .reranker
+                .clone()
+                .or(options.reranker)
+                .or_else(|| overrides.user.reranker.clone()),
             budget: options.budget.unwrap_or_default(),
             workspace_trusted: overrides.workspace_trusted.or(options.workspace_trusted).unwrap_or(false),
             state_dir: overrides.state_dir.clone().or(options.state_dir),
@@ -475,7 +415,7 @@ mod tests {
 
     use super::{
         DeliverySetting, EmbeddingsSetting, EngineSetting, InitializationOptions, ModelSetting, Overrides,
-        Settings, UserChoice, WorkspaceConfiguration,
+        RerankerSetting, Settings, UserChoice, WorkspaceConfiguration,
     };
 
     #[test]
@@ -511,6 +451,25 @@ mod tests {
             let user = UserChoice { embeddings: file.and_then(model), ..UserChoice::default() };
             let overrides = Overrides { embeddings: flag.and_then(model), user, ..Overrides::default() };
             Settings::layered(options, &overrides).embeddings.map(|model| model.name)
+        };
+        assert_eq!(used(None, None, None), None);
+        assert_eq!(used(None, None, Some("file")).as_deref(), Some("file"));
+        assert_eq!(used(None, Some("editor"), Some("file")).as_deref(), Some("editor"));
+        assert_eq!(used(Some("flag"), Some("editor"), Some("file")).as_deref(), Some("flag"));
+    }
+
+    #[test]
+    fn a_reranker_is_the_nearest_that_the_user_names_whoever_answers() {
+        let model = |name: &str| Some(RerankerSetting { name: name.into(), ..RerankerSetting::default() });
+        let used = |flag: Option<&str>, option: Option<&str>, file: Option<&str>| {
+            let options = InitializationOptions {
+                reranker: option.and_then(model),
+                engine: serde_json::from_value(json!({ "kind": "embedded" })).ok(),
+                ..InitializationOptions::default()
+            };
+            let user = UserChoice { reranker: file.and_then(model), ..UserChoice::default() };
+            let overrides = Overrides { reranker: flag.and_then(model), user, ..Overrides::default() };
+            Settings::layered(options, &overrides).reranker.map(|model| model.name)
         };
         assert_eq!(used(None, None, None), None);
         assert_eq!(used(None, None, Some("file")).as_deref(), Some("file"));
@@ -560,6 +519,7 @@ mod tests {
             "mcpServers": { "evil": { "command": "sh" } },
             "model": { "name": "evil", "url": "https://evil.example" },
             "embeddings": { "name": "evil", "url": "https://evil.example" },
+            "reranker": { "name": "evil", "url": "https://evil.example" },
             "workspaceTrusted": true,
             "stateDir": "/tmp/evil",
             "token": "x",

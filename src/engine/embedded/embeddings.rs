@@ -105,7 +105,8 @@ fn prefixed(texts: Vec<String>, prefix: Option<&str>) -> Vec<String> {
     }
 }
 
-async fn set(flag: &AtomicBool) {
+/// Ends when the flag is set.
+pub(super) async fn set(flag: &AtomicBool) {
     while !flag.load(Ordering::Relaxed) {
         tokio::time::sleep(LOOK).await;
     }

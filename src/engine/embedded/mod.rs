@@ -10,6 +10,7 @@ mod embeddings;
 mod endpoints;
 mod model_list;
 mod port;
+mod reranker;
 mod tuned;
 
 use std::collections::{BTreeSet, HashMap};
@@ -29,6 +30,7 @@ use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::desktop::message::{ModelInfo, ServerInfo, ServerMessage};
 use crate::domain::edits::watched_file::WatchedFile;
 use crate::host::budget::TurnBudget;
+use crate::host::index::reranker::Reranker;
 use crate::host::index::vectors::Embedder;
 use crate::host::index::{IndexTask, Indexes};
 use crate::host::models::{
@@ -38,13 +40,17 @@ use crate::host::ports::{Answer, Root, SharedToolServers, TurnPort};
 use crate::host::request::{Attached, GoesOn, ModelInUse, NoModel, PastModel, PastTurn, TurnRequest};
 use crate::host::turn;
 use crate::protocol::request::{CredentialScope, ModelsResult};
-use crate::protocol::settings::{BudgetSetting, EmbeddingsSetting, EngineKind, ModelSetting};
+use crate::protocol::settings::{
+    BudgetSetting, EmbeddingsSetting, EngineKind, ModelSetting, RerankerSetting,
+};
 use asks::EmbeddedAsks;
 use background::BackgroundCommands;
-use embeddings::EndpointEmbedder;
 pub use embeddings::embed_by;
+use embeddings::{EndpointAccess, EndpointEmbedder};
 pub(crate) use endpoints::Endpoints;
 use port::SessionPort;
+use reranker::EndpointReranker;
+pub use reranker::rerank_by;
 
 /// Turns at the same time. Each holds a socket and a conversation; a person drives a few. One more is refused in a
 /// sentence and can be asked again.
@@ -185,15 +191,9 @@ impl EmbeddedEngine {
     /// The same whose searches compare meanings too, by this model of the user's. `token`: for its address only. Behind `searching`.
     pub(crate) fn with_embeddings(self, setting: Option<&EmbeddingsSetting>, token: Option<Token>) -> Self {
         let Some(indexes) = &self.shared.indexes else { return self };
-        let parts = Arc::downgrade(&self.shared);
-        let access = move |target: &Target| {
-            let ended = || ModelError::passing("The engine has ended; ask again.".to_owned());
-            let parts = parts.upgrade().ok_or_else(ended)?;
-            let token = parts.state().tokens.for_target(target)?;
-            Ok((parts.client()?, token))
-        };
+        let access = self.access();
         let runtime = self.shared.runtime.clone();
-        let made = setting.map(|setting| EndpointEmbedder::new(runtime, Box::new(access), setting.clone()));
+        let made = setting.map(|setting| EndpointEmbedder::new(runtime, access, setting.clone()));
         let embedder = match made {
             Some(Ok(embedder)) => {
                 self.shared.state().tokens.bind(embedder.target(), token);
@@ -207,6 +207,36 @@ impl EmbeddedEngine {
         };
         indexes.vectors().make_with(embedder);
         self
+    }
+
+    /// The same whose searches have this model of the user's read the best passages. `token`: for its address only. Behind `searching`.
+    pub(crate) fn with_reranker(self, setting: Option<&RerankerSetting>, token: Option<Token>) -> Self {
+        let Some(indexes) = &self.shared.indexes else { return self };
+        let runtime = self.shared.runtime.clone();
+        let reranker = match setting.map(|setting| EndpointReranker::new(runtime, self.access(), setting)) {
+            Some(Ok(reranker)) => {
+                self.shared.state().tokens.bind(reranker.target(), token);
+                Some(Arc::new(reranker) as Arc<dyn Reranker>)
+            }
+            Some(Err(error)) => {
+                tracing::warn!("The reranker cannot be used: {}", error.message);
+                None
+            }
+            None => None,
+        };
+        indexes.reranker().read_by(reranker);
+        self
+    }
+
+    /// How the user's other models are reached, as long as this engine is there.
+    fn access(&self) -> EndpointAccess {
+        let parts = Arc::downgrade(&self.shared);
+        Box::new(move |target: &Target| {
+            let ended = || ModelError::passing("The engine has ended; ask again.".to_owned());
+            let parts = parts.upgrade().ok_or_else(ended)?;
+            let token = parts.state().tokens.for_target(target)?;
+            Ok((parts.client()?, token))
+        })
     }
 }
 

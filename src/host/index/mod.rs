@@ -4,10 +4,12 @@
 //! one. It is only ever believed of a file that is, by size and times, the one that was read (decision 0033), so that it may lag
 //! behind and never be wrong. Never walks a folder or reads a source file: `retrieval` does, and tells it.
 
+mod asking;
 mod entry;
 mod folder;
 mod keep;
 mod kept_file;
+pub(crate) mod reranker;
 mod stamp;
 mod task;
 pub(crate) mod vectors;
@@ -19,8 +21,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sha2::{Digest, Sha256};
 
+pub(crate) use asking::{Asked, Asking};
 pub(crate) use entry::{CountedFile, FileNews, IndexedText, ReadFile};
 pub use folder::{FolderIndex, IndexStanding, IndexStatus};
+use reranker::RerankerSlot;
 pub(crate) use stamp::FileStamp;
 pub use task::IndexTask;
 use vectors::{VectorWork, Vectors};
@@ -38,6 +42,7 @@ pub struct Indexes(Arc<IndexesParts>);
 struct IndexesParts {
     work: IndexWork,
     vectors: Vectors,
+    reranker: RerankerSlot,
     state: Mutex<IndexesState>,
 }
 
@@ -58,12 +63,19 @@ impl fmt::Debug for Indexes {
 impl Indexes {
     /// None yet. `work` is done on a thread of its own, which ends when nothing is left to do; what makes vectors on another.
     pub(crate) fn new(work: IndexWork, vectors: VectorWork) -> Self {
-        Self(Arc::new(IndexesParts { work, vectors: Vectors::new(vectors), state: Mutex::default() }))
+        let vectors = Vectors::new(vectors);
+        let reranker = RerankerSlot::default();
+        Self(Arc::new(IndexesParts { work, vectors, reranker, state: Mutex::default() }))
     }
 
     /// What the files mean, where the user has a model that says so.
     pub(crate) fn vectors(&self) -> &Vectors {
         &self.0.vectors
+    }
+
+    /// The model that reads passages together with a question, where the user has one.
+    pub(crate) fn reranker(&self) -> &RerankerSlot {
+        &self.0.reranker
     }
 
     /// Keeps the indexes of folders that are opened from now on in this directory.

@@ -38,6 +38,9 @@ pub(crate) const LIST_BYTES: usize = 4 << 20;
 /// Bytes of an answer with vectors: 32 of the longest, each of whose numbers takes some twenty bytes.
 pub(crate) const EMBEDDINGS_BYTES: usize = 8 << 20;
 
+/// Bytes of an order of passages: some endpoints repeat their texts, which are less than 100 KiB.
+pub(crate) const ORDER_BYTES: usize = 256 * 1024;
+
 /// Limits on the stream of a reply.
 ///
 /// An event of 16 MiB: the last event of OpenAI's responses repeats the whole reply, and 1 MiB proved too little for

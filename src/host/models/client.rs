@@ -17,6 +17,7 @@ use super::dialects::{Credentials, Decoder, ProviderDialect, ReplyProgress};
 use super::embeddings::{self, Embeddings};
 use super::failure::ModelError;
 use super::fault::ModelFault;
+use super::rerank::{self, ReadOrder, RerankProtocol};
 use super::target::Target;
 use super::tokens::Token;
 use crate::http::{self, Answer, BLOCKING_BYTES, Budget, EndpointTimeouts, Events, Framing, Route};
@@ -167,6 +168,28 @@ impl ModelClient {
         unblocked(body.len(), move || embeddings::read(provider, &body, count))
             .await
             .map_err(|fault| ModelError::from_fault(&fault, target, token))
+    }
+
+    /// Passages in the order of their worth for a question.
+    ///
+    /// # Errors
+    /// In one sentence: when the endpoint cannot be reached, refuses, or answers with anything but an order.
+    pub(crate) async fn rerank(
+        &self,
+        target: &Target,
+        token: Option<&Token>,
+        protocol: RerankProtocol,
+        (question, passages): (&str, &[String]),
+    ) -> Result<ReadOrder, ModelError> {
+        let request = self
+            .request(Method::POST, ProviderDialect::of(target), rerank::url(target), target, token)?
+            .header(ACCEPT, "application/json")
+            .header(CONTENT_TYPE, "application/json")
+            .body(rerank::body(protocol, &target.name, question, passages));
+        let answer = answered(request, target, token).await?;
+        let body =
+            answer.whole(bounds::ORDER_BYTES).await.map_err(|error| ModelError::from_http(&error, target))?;
+        rerank::read(&body, passages.len()).map_err(|fault| ModelError::from_fault(&fault, target, token))
     }
 
     fn request(

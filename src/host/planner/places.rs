@@ -9,7 +9,7 @@ use super::refused;
 use crate::domain::dialect::desktop::message::RetrieveStage;
 use crate::host::counted;
 use crate::host::question::fence;
-use crate::host::retrieval::{self, Found, Place, Stage, Symbol};
+use crate::host::retrieval::{self, Found, PassagesRead, Place, Stage, Symbol};
 use crate::host::tools::{search, shown};
 use crate::host::turn::args;
 use crate::host::turn_output::TurnOutput;
@@ -25,8 +25,9 @@ pub(super) async fn find(voice: &mut TurnOutput<'_>, question: &str) -> bool {
     let call = voice.tool_started("find_places", args(&[("question", json!(question))])).await;
     let view = voice.port().workspace();
     let asked = question.to_owned();
-    // Four stages a search; a stage that finds no room is only not shown.
+    // Five stages a search; a stage that finds no room is only not shown.
     let (stages, mut heard) = mpsc::channel::<(Stage, u64)>(16);
+    let mut ranked = None;
     let found = {
         let work = search(move |cancel| {
             retrieval::find_places(&view, &asked, PLACES, cancel, &mut |stage, count| {
@@ -37,18 +38,21 @@ pub(super) async fn find(voice: &mut TurnOutput<'_>, question: &str) -> bool {
         loop {
             tokio::select! {
                 biased;
-                Some((stage, count)) = heard.recv() => tell(voice, stage, count).await,
+                Some((stage, count)) = heard.recv() => tell(voice, (stage, count), &mut ranked).await,
                 found = &mut work => break found,
             }
         }
     };
     while let Ok((stage, count)) = heard.try_recv() {
-        tell(voice, stage, count).await;
+        tell(voice, (stage, count), &mut ranked).await;
     }
     let found = match found {
         Ok(found) => found,
         Err(refusal) => return refused(voice, &call, refusal).await,
     };
+    if let Some(count) = ranked {
+        voice.retrieving(RetrieveStage::Reranking, count, ranked_message(&found)).await;
+    }
     let cited: Vec<_> = found
         .places
         .iter()
@@ -70,7 +74,8 @@ pub(super) async fn find(voice: &mut TurnOutput<'_>, question: &str) -> bool {
     show(voice, question, &found).await
 }
 
-async fn tell(voice: &TurnOutput<'_>, stage: Stage, count: u64) {
+/// Tells what a stage found. The last one is told of the whole answer: it is only kept how many places it `ranked`.
+async fn tell(voice: &TurnOutput<'_>, (stage, count): (Stage, u64), ranked: &mut Option<u64>) {
     let (stage, message) = match stage {
         Stage::SymbolSearch => (RetrieveStage::SymbolSearch, matching(count, "definition")),
         Stage::TextSearch => (RetrieveStage::TextSearch, matching(count, "line")),
@@ -78,9 +83,34 @@ async fn tell(voice: &TurnOutput<'_>, stage: Stage, count: u64) {
             RetrieveStage::VectorSearch,
             format!("{} {} near in meaning.", counted(count, "piece"), if count == 1 { "is" } else { "are" }),
         ),
-        Stage::Reranking => (RetrieveStage::Reranking, format!("{} ranked.", counted(count, "place"))),
+        Stage::Reading => {
+            (RetrieveStage::Reranking, format!("The reranker reads {}.", counted(count, "passage")))
+        }
+        Stage::Reranking => {
+            *ranked = Some(count);
+            return;
+        }
     };
     voice.retrieving(stage, count, message).await;
+}
+
+/// How many places were ranked, and by whom.
+fn ranked_message(found: &Found) -> String {
+    let places = counted(found.places.len() as u64, "place");
+    match &found.read {
+        None => format!("{places} ranked."),
+        Some(PassagesRead::Unread(why)) => format!("{places} ranked by words alone: {why}"),
+        Some(PassagesRead::Ordered { by, passages, tokens, cost }) => {
+            let read = counted(*passages, "passage");
+            let spent = match (tokens, cost) {
+                (Some(tokens), Some(cost)) => format!(" ({tokens} tokens, {cost:.4})"),
+                (Some(tokens), None) => format!(" ({tokens} tokens)"),
+                (None, Some(cost)) => format!(" ({cost:.4})"),
+                (None, None) => String::new(),
+            };
+            format!("{places} ranked by {by}, which read {read}{spent}.")
+        }
+    }
 }
 
 fn matching(count: u64, noun: &str) -> String {

@@ -86,6 +86,11 @@ impl<'a> CloserLook<'a> {
         Self { path: &file.rel, text, symbols }
     }
 
+    /// Its path within its root.
+    pub(super) fn path(&self) -> &str {
+        self.path
+    }
+
     /// What of it may answer, with what speaks for each.
     pub(super) fn passages(
         &self,

@@ -15,9 +15,11 @@ use super::kinds::kind_of_file;
 use super::question::SearchQuestion;
 use super::walk::WalkedTree;
 use super::windows::Stretch;
+use crate::host::index::Asked;
 use crate::host::index::vectors::{
-    Embedder, FileVectors, FolderVectors, PackedVector, QuestionAnswer, VectorStanding, VectorStatus, Vectors,
+    Embedder, FileVectors, FolderVectors, PackedVector, VectorStanding, VectorStatus, Vectors,
 };
+use crate::host::models::Embeddings;
 use crate::host::ports::WorkspaceView;
 
 /// Pieces that count as near.
@@ -125,11 +127,20 @@ impl Meaning {
             return None;
         }
         let question = question[..question.floor_char_boundary(QUESTION_BYTES)].to_owned();
-        match vectors.asking().ask(embedder, question, until, cancel) {
-            QuestionAnswer::Vector(asked) => Some(asked),
-            QuestionAnswer::Nothing(why) => {
+        let (name, asked) = (embedder.name(), Arc::clone(embedder));
+        let request = move |stop: &AtomicBool| asked.question(question, stop);
+        match vectors.asking().ask(&name, request, until, cancel) {
+            Asked::Answer(Embeddings { vectors, .. }) => {
+                vectors.first().map(|vector| PackedVector::of(vector))
+            }
+            Asked::Failed { why, is_news } => {
                 // What it has read so far is no use to this answer.
-                self.told = why;
+                self.told =
+                    is_news.then(|| format!("Only words were compared: {why} It is asked again later."));
+                None
+            }
+            Asked::Unasked => {
+                self.told = None;
                 None
             }
         }
@@ -253,7 +264,7 @@ mod tests {
     use crate::domain::edits::overlay::Overlay;
     use crate::domain::policy::file_lists::FileLists;
     use crate::host::index::Indexes;
-    use crate::host::models::{Embeddings, ModelError};
+    use crate::host::models::ModelError;
     use crate::host::retrieval::embedding::have_read_at;
     use crate::host::retrieval::walk::tests::{Fixture, GO_ON};
     use crate::host::retrieval::{find_places, new_indexes};

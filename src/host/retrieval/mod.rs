@@ -19,6 +19,7 @@ mod known_files;
 mod languages;
 mod line_kind;
 mod lines;
+pub(crate) mod listwise;
 mod meaning;
 mod outline;
 mod packing;
@@ -27,7 +28,9 @@ mod paths;
 mod pieces;
 mod question;
 mod rank;
+mod ranking;
 mod read;
+mod reading;
 mod related;
 mod rerank;
 mod scan;
@@ -47,7 +50,6 @@ pub(crate) use file_hash::file_hashes;
 pub use indexing::new_indexes;
 pub(crate) use outline::outline;
 pub(crate) use paths::resolve;
-pub(crate) use rank::Stage;
 pub use rank::find_places;
 pub(crate) use read::{ReadText, list_dir, read_lines};
 pub(crate) use symbol_search::search_symbols;
@@ -68,7 +70,8 @@ pub struct Place {
     pub line: u64,
     /// Those lines, each cut to 300 characters.
     pub snippet: String,
-    /// Its odds against the best place of the answer, which has 1; comparable only within one answer.
+    /// Its odds against the best place of the answer, which has 1; where a reranker put them in order, one divided by its place.
+    /// Comparable only within one answer.
     pub score: f64,
     /// The definition that the place shows or lies in, where one is known.
     pub symbol: Option<Symbol>,
@@ -165,8 +168,43 @@ pub struct Found {
     pub files_searched: u64,
     /// Whether the workspace has more files than one search reads.
     pub truncated: bool,
-    /// What a person is told of the model that compares meanings, where there is something to tell: a sentence or two.
+    /// What a person is told of the models that searches ask, where there is something to tell: a sentence or more.
     pub told: Option<String>,
+    /// What became of having the user's reranker read passages; `None`: there is none, or it may not.
+    pub read: Option<PassagesRead>,
+}
+
+/// What a search is busy with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Reading the definitions of the best files.
+    SymbolSearch,
+    /// Reading files.
+    TextSearch,
+    /// Comparing meanings, where the user has a model for it.
+    VectorSearch,
+    /// Having a model of the user's read passages together with the question.
+    Reading,
+    /// Merging and ranking.
+    Reranking,
+}
+
+/// What became of having a reranker read passages.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PassagesRead {
+    /// It put them in order.
+    Ordered {
+        /// What a person calls it.
+        by: String,
+        /// How many it read.
+        passages: u64,
+        /// Tokens that it took, where that is known.
+        tokens: Option<u64>,
+        /// What that cost, where that is known.
+        cost: Option<f64>,
+    },
+    /// It did not, and the places stand as without it. Why, in a sentence.
+    Unread(String),
 }
 
 /// Why there is no answer. Its text is one sentence.

@@ -1,48 +1,35 @@
 //! The ranked answer to a question in natural language.
 //!
 //! Owns the order of the stages and how files compare: rare terms count more, and of the rest what `windows` and `candidate` say.
-//! Their passages are compared by `rerank`. The same
+//! Their passages are compared by `rerank`, and read by the user's reranker where there is one. Without one the same
 //! tree and the same question give the same answer.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use super::candidate::{Candidate, CloserLook};
 use super::evidence::Evidence;
 use super::known_files::KnownFiles;
-use super::meaning::{Meaning, NearPiece};
+use super::meaning::Meaning;
 use super::paths::label;
 use super::question::SearchQuestion;
-use super::rerank::{Ranked, choose, score};
+use super::ranking::Ranking;
+use super::reading::Reading;
 use super::scan::{Repeated, Scan, fade_repeated};
 use super::walk::WalkedTree;
-use super::windows::{Scorer, Stretch};
+use super::windows::Scorer;
 use super::workers::spread;
-use super::{Found, Place, RetrievalError};
+use super::{Found, RetrievalError, Stage};
 use crate::host::ports::WorkspaceView;
 
 /// Files whose definitions are read before the last ranking.
 const CLOSER_LOOK: usize = 40;
 
-/// What a search is busy with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
-    /// Reading the definitions of the best files.
-    SymbolSearch,
-    /// Reading files.
-    TextSearch,
-    /// Comparing meanings, where the user has a model for it.
-    VectorSearch,
-    /// Merging and ranking.
-    Reranking,
-}
-
 /// The power to which rarity counts: words of everyday language are rarer in code than what a question is about.
 const RARITY: f64 = 0.6;
 
 /// The best `limit` places for a question. `progress` hears, in this order, `TextSearch` with the lines that match, `VectorSearch` with
-/// the pieces that are near in meaning where the user has a model that says so, `SymbolSearch` with the definitions that match, and
-/// `Reranking` with the places.
+/// the pieces that are near in meaning where the user has a model that says so, `SymbolSearch` with the definitions that match,
+/// `Reading` with the passages that the user's reranker is given where there is one, and `Reranking` with the places.
 pub fn find_places(
     view: &WorkspaceView,
     question: &str,
@@ -59,49 +46,105 @@ pub fn find_places(
         return Ok(found);
     }
     let known = KnownFiles::of(view, &tree);
-    let mut evidence = Evidence::gather(&tree, &question, &known, cancel)?;
-    let scorer = scorer(&evidence, &question, tree.files.len());
-    evidence.read_best(&tree, &question, &scorer, &known, cancel)?;
+    let search = TreeSearch { view, tree: &tree, known: &known, limit, cancel };
+    let (evidence, scorer) = search.evidence(&question)?;
     let meaning = Meaning::of(view, &tree, (asked, &question), cancel);
-    if let Some(meaning) = &meaning {
-        evidence.read_also(&tree, &question, meaning.files(), cancel)?;
-    }
-    let Evidence { mut scans, mean_bytes, .. } = evidence;
-    found.text_found = scans.iter().map(|(_, scan)| lines_with(scan, false)).sum();
-    progress(Stage::TextSearch, found.text_found);
-    if let Some(meaning) = &meaning {
-        progress(Stage::VectorSearch, meaning.count());
-    }
-
-    let repeated = Repeated::of(scans.iter().map(|(_, scan)| scan));
-    scans.iter_mut().for_each(|(_, scan)| fade_repeated(scan, &repeated));
-    let near = |at: usize| meaning.as_ref().map_or(&[][..], |meaning| meaning.near(at));
-    let mut files = all_files(&scans, &tree, &question, &scorer, mean_bytes);
-    let mut better = CLOSER_LOOK.max(limit);
-    files.retain(|file| {
-        better = better.saturating_sub(1);
-        better > 0 || !near(file.at).is_empty()
-    });
-    found.symbols_found = scans.iter().map(|(_, scan)| lines_with(scan, true)).sum();
-    progress(Stage::SymbolSearch, found.symbols_found);
-
-    let looked = spread(files.len(), cancel, |at| {
-        let file = &tree.files[files[at].at];
-        let text = tree.text(file, cancel)?;
-        match known.symbols(files[at].at, file) {
-            Some(symbols) => Some(CloserLook::with(file, text, symbols)),
-            None => CloserLook::at(file, text, cancel),
+    let near = meaning.as_ref();
+    let ranking = search.ranking((&question, &scorer), evidence, near, &mut |stage, count| {
+        match stage {
+            Stage::TextSearch => found.text_found = count,
+            Stage::SymbolSearch => found.symbols_found = count,
+            Stage::VectorSearch | Stage::Reading | Stage::Reranking => {}
         }
+        progress(stage, count);
     })?;
-    found.places =
-        best_places(&files, looked, (&question, &scorer), near, limit, |at| label(view, tree.files[at].root));
+    let again = |words: &str| search.ranking_with(&format!("{asked} {words}"), near);
+    let (ranking, reading) = Reading::of(view, ranking, (asked, limit), (cancel, progress), again)?;
+    found.places = match reading.as_ref().and_then(|reading| reading.chosen.as_deref()) {
+        Some(chosen) => ranking.in_order(chosen),
+        None => ranking.best(limit),
+    };
     progress(Stage::Reranking, found.places.len() as u64);
     known.ask_for_the_rest();
+    let mut told = Vec::new();
     if let Some(meaning) = meaning {
-        found.told.clone_from(&meaning.told);
+        told.extend(meaning.told.clone());
         meaning.ask_for_the_rest();
     }
+    if let Some(Reading { told: news, read, .. }) = reading {
+        told.extend(news);
+        found.read = Some(read);
+    }
+    found.told = (!told.is_empty()).then(|| told.join(" "));
     Ok(found)
+}
+
+/// What every look at the tree has in common that one question takes.
+struct TreeSearch<'a> {
+    view: &'a WorkspaceView,
+    tree: &'a WalkedTree,
+    known: &'a KnownFiles,
+    limit: usize,
+    cancel: &'a AtomicBool,
+}
+
+impl<'a> TreeSearch<'a> {
+    /// What of a question stands in which file.
+    fn evidence(&self, question: &SearchQuestion) -> Result<(Evidence, Scorer), RetrievalError> {
+        let Self { tree, known, cancel, .. } = *self;
+        let mut evidence = Evidence::gather(tree, question, known, cancel)?;
+        let scorer = scorer(&evidence, question, tree.files.len());
+        evidence.read_best(tree, question, &scorer, known, cancel)?;
+        Ok((evidence, scorer))
+    }
+
+    /// The passages of the best files for it.
+    fn ranking(
+        &self,
+        (question, scorer): (&SearchQuestion, &Scorer),
+        mut evidence: Evidence,
+        meaning: Option<&Meaning>,
+        progress: &mut dyn FnMut(Stage, u64),
+    ) -> Result<Ranking<'a>, RetrievalError> {
+        let Self { view, tree, known, limit, cancel } = *self;
+        if let Some(meaning) = meaning {
+            evidence.read_also(tree, question, meaning.files(), cancel)?;
+        }
+        let Evidence { mut scans, mean_bytes, .. } = evidence;
+        progress(Stage::TextSearch, scans.iter().map(|(_, scan)| lines_with(scan, false)).sum());
+        if let Some(meaning) = meaning {
+            progress(Stage::VectorSearch, meaning.count());
+        }
+
+        let repeated = Repeated::of(scans.iter().map(|(_, scan)| scan));
+        scans.iter_mut().for_each(|(_, scan)| fade_repeated(scan, &repeated));
+        let near = |at: usize| meaning.map_or(&[][..], |meaning| meaning.near(at));
+        let mut files = all_files(&scans, tree, question, scorer, mean_bytes);
+        let mut better = CLOSER_LOOK.max(limit);
+        files.retain(|file| {
+            better = better.saturating_sub(1);
+            better > 0 || !near(file.at).is_empty()
+        });
+        progress(Stage::SymbolSearch, scans.iter().map(|(_, scan)| lines_with(scan, true)).sum());
+
+        let looked = spread(files.len(), cancel, |at| {
+            let file = &tree.files[files[at].at];
+            let text = tree.text(file, cancel)?;
+            match known.symbols(files[at].at, file) {
+                Some(symbols) => Some(CloserLook::with(file, text, symbols)),
+                None => CloserLook::at(file, text, cancel),
+            }
+        })?;
+        let root = |at: usize| label(view, tree.files[at].root);
+        Ok(Ranking::of(&files, looked, (question, scorer), near, root))
+    }
+
+    /// The same for a question in other words.
+    fn ranking_with(&self, asked: &str, meaning: Option<&Meaning>) -> Result<Ranking<'a>, RetrievalError> {
+        let question = SearchQuestion::read(asked);
+        let (evidence, scorer) = self.evidence(&question)?;
+        self.ranking((&question, &scorer), evidence, meaning, &mut |_, _| {})
+    }
 }
 
 /// The files in which something of the question stands, best first.
@@ -118,52 +161,6 @@ fn all_files<'a>(
         .collect();
     files.sort_by(|a, b| b.score().total_cmp(&a.score()).then(a.at.cmp(&b.at)));
     files
-}
-
-/// The best places of all files, best first. `near`: what is near in meaning in a file of the tree; `root`: what its root is called.
-fn best_places<'a>(
-    files: &[Candidate<'_>],
-    looked: Vec<(usize, CloserLook<'_>)>,
-    asked: (&SearchQuestion, &Scorer),
-    near: impl Fn(usize) -> &'a [NearPiece],
-    limit: usize,
-    root: impl Fn(usize) -> Option<String>,
-) -> Vec<Place> {
-    let best_file = files.iter().map(|file| file.worth.whole).fold(f64::MIN_POSITIVE, f64::max);
-    let (mut passages, mut ranked) = (Vec::new(), Vec::new());
-    for (nth, (at, look)) in looked.iter().enumerate() {
-        for (passage, mut features) in look.passages(&files[*at], asked, near(files[*at].at)) {
-            features.file /= best_file;
-            let Stretch { start, end, symbol, .. } = passage.stretch;
-            ranked.push(Ranked { file: nth, lines: (start, end), symbol, score: score(&features) });
-            passages.push(passage.stretch);
-        }
-    }
-    let chosen = choose(&ranked, limit);
-    let best = chosen.first().map_or(0.0, |at| ranked[*at].score);
-    let mut places: Vec<(usize, Place)> = Vec::new();
-    for at in chosen {
-        let Ranked { file, score, .. } = ranked[at];
-        let (of_file, look) = &looked[file];
-        let place = look.place(&passages[at], (score - best).exp(), root(files[*of_file].at));
-        places.push((file, place));
-    }
-    name_further(&mut places, &looked, &ranked);
-    places.into_iter().map(|(_, place)| place).collect()
-}
-
-/// Names with the best place of each file what else of the file fits.
-fn name_further(places: &mut [(usize, Place)], looked: &[(usize, CloserLook<'_>)], ranked: &[Ranked]) {
-    let mut named = BTreeSet::new();
-    for at in 0..places.len() {
-        let file = places[at].0;
-        if named.insert(file) {
-            let shown: Vec<&Place> =
-                places.iter().filter(|(other, _)| *other == file).map(|(_, place)| place).collect();
-            let of_file = ranked.iter().filter(|one| one.file == file).copied().collect();
-            places[at].1.further = looked[file].1.further(of_file, &shown);
-        }
-    }
 }
 
 fn lines_with(scan: &Scan, in_name: bool) -> u64 {

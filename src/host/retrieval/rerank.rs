@@ -6,7 +6,7 @@
 use super::features::Features;
 
 /// Most places of one file in an answer, so that one file does not hide the others.
-const PLACES_PER_FILE: usize = 3;
+pub(super) const PLACES_PER_FILE: usize = 3;
 
 /// What each further place of a file must be better than one of another file: a reader of the first sees its neighbours anyway.
 const AGAIN: f64 = 0.4;
@@ -86,6 +86,19 @@ pub(super) struct Ranked {
     pub score: f64,
 }
 
+impl Ranked {
+    /// Whether these lines are those of the other one.
+    pub(super) fn overlaps(&self, other: &Self) -> bool {
+        self.file == other.file && self.lines.0 <= other.lines.1 && self.lines.1 >= other.lines.0
+    }
+
+    /// Whether it shows the lines or the definition of the other one.
+    pub(super) fn repeats(&self, other: &Self) -> bool {
+        let is_same = self.file == other.file && self.symbol.is_some() && self.symbol == other.symbol;
+        is_same || self.overlaps(other)
+    }
+}
+
 /// The passages of an answer, best first, by their place among all: no definition twice, no lines twice, few of one file.
 pub(super) fn choose(all: &[Ranked], limit: usize) -> Vec<usize> {
     let best = all.iter().map(|one| one.score).fold(f64::NEG_INFINITY, f64::max);
@@ -102,9 +115,7 @@ pub(super) fn choose(all: &[Ranked], limit: usize) -> Vec<usize> {
         let is_full = chosen.iter().filter(|at| all[**at].file == all[next].file).count() >= PLACES_PER_FILE;
         left.retain(|at| {
             let (one, other) = (&all[*at], &all[next]);
-            let overlaps = one.lines.0 <= other.lines.1 && one.lines.1 >= other.lines.0;
-            let is_same = overlaps || one.symbol.is_some() && one.symbol == other.symbol;
-            one.file != other.file || !is_full && !is_same
+            one.file != other.file || !is_full && !one.repeats(other)
         });
     }
     chosen

@@ -1,4 +1,5 @@
-//! `vector_search`: places that answer a question, by its words and its meaning. Only where the user has an embedding model.
+//! `vector_search`: places that answer a question, by its words and its meaning. Only where the user has a
+//! model for it: one that compares meanings, or one that reads passages.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -21,11 +22,13 @@ struct QuestionArgs {
     question: String,
 }
 
-/// The tool, where there is a model that compares meanings and it may see the workspace.
+/// The tool, where there is a model for it and it may see the workspace.
 pub(super) fn spec(view: &WorkspaceView) -> Option<ToolSpec> {
     let indexes = view.indexes.as_ref().filter(|_| view.trusted)?;
     let root = view.roots.first()?;
-    indexes.vectors().of(&root.path)?;
+    if indexes.reranker().get().is_none() {
+        indexes.vectors().of(&root.path)?;
+    }
     Some(ToolSpec {
         name: NAME.into(),
         description: "The places of the workspace that answer a question in natural language, best first, each with its lines. Good \

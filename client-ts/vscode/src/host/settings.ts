@@ -33,6 +33,8 @@ export interface UserSettings {
   readonly model: ModelSetting | undefined;
   /** The embedding model of its searches. */
   readonly embeddings: Record<string, unknown> | undefined;
+  /** The model that reads what they find. */
+  readonly reranker: Record<string, unknown> | undefined;
   /** How far a turn of the embedded engine goes before it asks. */
   readonly budget: Record<string, unknown> | undefined;
   readonly stateDir: string | undefined;
@@ -64,6 +66,7 @@ export function readUserSettings(configuration: Configuration): UserSettings {
     mcpServers: filled(own("mcpServers")),
     model: model !== undefined && typeof model["name"] === "string" ? (model as unknown as ModelSetting) : undefined,
     embeddings: filled(own("embeddings")),
+    reranker: filled(own("reranker")),
     budget: filled(own("budget")),
     stateDir: typeof stateDir === "string" && stateDir !== "" ? stateDir : undefined,
     approvals: filled(own("approvals")),
@@ -100,7 +103,7 @@ export function initializationOptions(
   harmless: Record<string, unknown>,
   trusted: boolean,
 ): Record<string, unknown> {
-  const { engine, agents, mcpServers, model, embeddings, budget, stateDir, approvals, commands } = settings;
+  const { engine, agents, mcpServers, model, embeddings, reranker, budget, stateDir, approvals, commands } = settings;
   // The embedded engine is the server's own default: saying it would stand before `BREADBOARD_API_URL` for no reason.
   const chosen = engine === undefined || isPlainEmbedded(engine) ? undefined : engine;
   return {
@@ -109,6 +112,7 @@ export function initializationOptions(
     ...(mcpServers === undefined ? {} : { mcpServers }),
     ...(model === undefined ? {} : { model }),
     ...(embeddings === undefined ? {} : { embeddings }),
+    ...(reranker === undefined ? {} : { reranker }),
     ...(budget === undefined ? {} : { budget }),
     ...(stateDir === undefined ? {} : { stateDir }),
     ...(approvals === undefined ? {} : { approvals }),

@@ -22,6 +22,7 @@ const HOSTILE = {
   mcpServers: { evil: { command: "/repo/evil" } },
   model: { name: "evil", url: "http://evil" },
   embeddings: { name: "evil", url: "http://evil" },
+  reranker: { name: "evil", url: "http://evil" },
   budget: { steps: 0, tokens: 0 },
   stateDir: "/repo",
   approvals: { mode: "edits", patterns: [{ pattern: "sh *", answer: "always" }] },
@@ -49,6 +50,7 @@ it("a repository chooses no program, engine, agent, model or folder", () => {
     mcpServers: undefined,
     model: { name: "qwen3", provider: "ollama" },
     embeddings: undefined,
+    reranker: undefined,
     budget: undefined,
     stateDir: undefined,
     approvals: undefined,
@@ -64,10 +66,12 @@ it("a repository chooses no program, engine, agent, model or folder", () => {
 it("what is known of a model and how far a turn goes are passed on", () => {
   const model = { name: "qwen3", effort: "high", contextWindow: 64000 };
   const embeddings = { name: "nomic-embed-text", provider: "ollama" };
-  const settings = readUserSettings(configuration({ model, embeddings, budget: { steps: 10 } }, HOSTILE));
+  const reranker = { name: "qwen3", provider: "ollama", seconds: 20 };
+  const settings = readUserSettings(configuration({ model, embeddings, reranker, budget: { steps: 10 } }, HOSTILE));
   expect(initializationOptions(settings, {}, true)).toEqual({
     model,
     embeddings,
+    reranker,
     budget: { steps: 10 },
     workspaceTrusted: true,
   });
@@ -100,6 +104,7 @@ it("the manifest says the same: what chooses something is of machine scope, and 
     "breadboard.mcpServers",
     "breadboard.model",
     "breadboard.embeddings",
+    "breadboard.reranker",
     "breadboard.budget",
     "breadboard.stateDir",
     "breadboard.approvals",

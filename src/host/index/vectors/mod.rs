@@ -4,7 +4,6 @@
 //! As the index, it is only ever believed of a version of a file. Never walks a folder, reads a source file or decides which of them a
 //! model may see: `retrieval` does, and tells it.
 
-mod asking;
 mod file_vectors;
 mod folder;
 mod keep;
@@ -17,9 +16,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sha2::{Digest, Sha256};
 
+use super::asking::Asking;
 use crate::host::models::{Embeddings, ModelError};
 
-pub(crate) use asking::{Asking, QuestionAnswer};
 pub(crate) use file_vectors::{FileVectors, PieceHash, PieceVector};
 pub(crate) use folder::{FolderVectors, VectorStanding, VectorStatus};
 pub(crate) use vector::PackedVector;

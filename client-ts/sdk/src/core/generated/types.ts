@@ -1465,6 +1465,27 @@ export type RecentCommit = {
 /** The one kind of a request. */
 export type ReqKind = "req";
 
+/** How a reranker is asked. */
+export type RerankerProtocol = "chat" | "rerank" | "tei";
+
+/** The reranker: with each question the best passages of a trusted workspace are sent to it, in one request. */
+export type RerankerSetting = {
+  /** How it is asked. Default: `chat`. */
+  protocol?: RerankerProtocol | null;
+  /** Of a chat model: `openai` (and anything compatible), `anthropic`, `gemini` or `ollama`. Default: `openai` when `url` is given, else guessed from the name. */
+  provider?: string | null;
+  /** The provider's name of the model. */
+  name: string;
+  /** Base URL; for `rerank` and `tei` the address of the request itself will do, as in `http://localhost:8080/rerank`. Default: the provider's own; `rerank` and `tei` have none. */
+  url?: string | null;
+  /** How hard a chat model thinks before it answers: `low`, `medium` or `high`. Default: as the provider has it. */
+  effort?: Effort | null;
+  /** What it costs. Without, costs are told only where the endpoint tells them. */
+  price?: ModelPrice | null;
+  /** Seconds that a question waits for it, from 1 to 60; then words decide. Default: 8. */
+  seconds?: number | null;
+};
+
 /** The one kind of an answer. */
 export type ResKind = "res";
 
@@ -3651,6 +3672,8 @@ export type InitializationOptions = {
   model?: ModelSetting | null;
   /** The embedding model by which the embedded engine's searches compare meanings too. Text of a trusted workspace goes to it. Default: none; words are compared. */
   embeddings?: EmbeddingsSetting | null;
+  /** A model that reads the best passages of each search of the embedded engine together with the question, and puts them in order. Text of a trusted workspace goes to it. Default: none. */
+  reranker?: RerankerSetting | null;
   /** How far a turn of the embedded engine goes before it asks. */
   budget?: BudgetSetting | null;
   /** Whether the editor trusts the workspace. Default: false. */

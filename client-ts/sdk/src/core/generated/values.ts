@@ -278,6 +278,11 @@ export const VALUES = {
     "perhaps",
     "yes",
   ] satisfies T.KnownPromptTaken[] as readonly T.KnownPromptTaken[],
+  RerankerProtocol: [
+    "chat",
+    "rerank",
+    "tei",
+  ] satisfies T.RerankerProtocol[] as readonly T.RerankerProtocol[],
   ResumeVerdict: [
     "complete",
     "replayed",

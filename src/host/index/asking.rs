@@ -1,4 +1,4 @@
-//! A question to the embedding model, on a thread of its own: whoever asks waits a moment for it, and then words decide.
+//! A question to a model of the user's, on a thread of its own: whoever asks waits a moment for it, and then words decide.
 //!
 //! Owns whether the model is asked at all. One that failed or was late rests for a while, longer each time, and that is told once until
 //! it answers in time again. Never compares anything.
@@ -8,8 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{Embedder, PackedVector};
-use crate::host::models::{Embeddings, ModelError};
+use crate::host::models::ModelError;
 
 /// How long it rests after it failed for the first time; twice as long each time.
 const FIRST_REST: Duration = Duration::from_secs(15);
@@ -22,11 +21,13 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// What a question brought.
 #[derive(Debug, PartialEq)]
-pub(crate) enum QuestionAnswer {
-    /// Where its meaning lies.
-    Vector(PackedVector),
-    /// Nothing, in time; and why, where that was not told before.
-    Nothing(Option<String>),
+pub(crate) enum Asked<T> {
+    /// What the model says.
+    Answer(T),
+    /// Nothing: it failed or was late. Why, as a sentence, and whether nobody was told so before.
+    Failed { why: String, is_news: bool },
+    /// Nothing: it is not asked since it failed lately, or whoever asked was stopped.
+    Unasked,
 }
 
 /// How the model fared with the questions so far.
@@ -43,28 +44,34 @@ enum Fared {
 }
 
 impl Asking {
-    /// Asks the model, unless it rests, and waits for its answer until then.
-    pub(crate) fn ask(
+    /// Whether it is not asked now, since it failed lately.
+    pub(crate) fn rests(&self) -> bool {
+        self.fared().rests(Instant::now())
+    }
+
+    /// Asks the model of this name, unless it rests, and waits for its answer until then. `request` is blocking, and ends soon after
+    /// its flag is set.
+    pub(crate) fn ask<T: Send + 'static>(
         self: &Arc<Self>,
-        embedder: &Arc<dyn Embedder>,
-        question: String,
+        name: &str,
+        request: impl FnOnce(&AtomicBool) -> Result<T, ModelError> + Send + 'static,
         until: Instant,
         cancel: &AtomicBool,
-    ) -> QuestionAnswer {
-        if self.fared().rests(Instant::now()) {
-            return QuestionAnswer::Nothing(None);
+    ) -> Asked<T> {
+        if self.rests() {
+            return Asked::Unasked;
         }
         let stop = Arc::new(AtomicBool::new(false));
         // Nothing is kept for whoever has gone: then the thread still has the answer, and knows that it is late.
         let (sender, answers) = sync_channel(0);
-        let late = (Arc::clone(self), Arc::clone(embedder), Arc::clone(&stop));
+        let late = (Arc::clone(self), Arc::clone(&stop));
         let asked = move || {
-            let (asking, embedder, stop) = late;
-            asking.say(embedder.question(question, &stop), &sender);
+            let (asking, stop) = late;
+            asking.say(request(&stop), &sender);
         };
         if let Err(error) = std::thread::Builder::new().name("question".into()).spawn(asked) {
-            tracing::warn!(%error, "a question waits for no embedding model");
-            return QuestionAnswer::Nothing(None);
+            tracing::warn!(%error, "a question waits for no model");
+            return Asked::Unasked;
         }
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -72,18 +79,18 @@ impl Asking {
                 Ok(answer) => return self.answered(answer),
                 Err(RecvTimeoutError::Timeout) if cancel.load(Ordering::Relaxed) => {
                     stop.store(true, Ordering::Relaxed);
-                    return QuestionAnswer::Nothing(None);
+                    return Asked::Unasked;
                 }
                 Err(RecvTimeoutError::Timeout) if !left.is_zero() => {}
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                    return self.failed(&format!("{} did not answer in time.", embedder.name()));
+                    return self.failed(format!("{name} did not answer in time."));
                 }
             }
         }
     }
 
     /// On the thread of the question: gives the answer to whoever waits. Nobody does any more: it tells only how the model fares.
-    fn say(&self, answer: Result<Embeddings, ModelError>, to: &SyncSender<Result<Embeddings, ModelError>>) {
+    fn say<T>(&self, answer: Result<T, ModelError>, to: &SyncSender<Result<T, ModelError>>) {
         if let Err(late) = to.send(answer)
             && late.0.is_ok()
         {
@@ -91,24 +98,19 @@ impl Asking {
         }
     }
 
-    fn answered(&self, answer: Result<Embeddings, ModelError>) -> QuestionAnswer {
+    fn answered<T>(&self, answer: Result<T, ModelError>) -> Asked<T> {
         match answer {
-            Ok(Embeddings { vectors, .. }) => {
+            Ok(answer) => {
                 *self.fared() = Fared::Well;
-                match vectors.first() {
-                    Some(vector) => QuestionAnswer::Vector(PackedVector::of(vector)),
-                    None => QuestionAnswer::Nothing(None),
-                }
+                Asked::Answer(answer)
             }
-            Err(error) => self.failed(&error.message),
+            Err(error) => self.failed(error.message),
         }
     }
 
-    fn failed(&self, why: &str) -> QuestionAnswer {
+    fn failed<T>(&self, why: String) -> Asked<T> {
         let is_news = self.fared().failed(Instant::now());
-        QuestionAnswer::Nothing(
-            is_news.then(|| format!("Only words were compared: {why} It is asked again later.")),
-        )
+        Asked::Failed { why, is_news }
     }
 
     /// How it fared. No code panics while it holds the lock.
