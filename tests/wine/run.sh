@@ -20,6 +20,7 @@
 #                                  Windows would have found the file.
 #   time of a file's birth         Wine says that of its last change; a folder's identity has it (NOT_UNDER_WINE, below).
 #   numbers of proptest            its sampler of floats refuses what the C library of mingw computes (NOT_UNDER_WINE).
+#   thousands of files             each is opened by the server of Wine; two tests of the journal take a minute and more (NOT_UNDER_WINE).
 #   percent signs for scripts      its cmd.exe reads the arguments of a script twice, so `%PATH%` in one is replaced.
 #   locks of other programs        a file that is open can be renamed over here. The trying again is tested on Linux (platform::busy).
 #   windows of consoles            its console is the terminal that it was started in, which is enough for Ctrl-C.
@@ -34,7 +35,8 @@ NOT_RUN=77
 NOT_UNDER_WINE=()
 for name in platform::access_list::tests::a_file_is_closed platform::private::tests::what_is_made_private \
   front::desktop::token::tests::r002_06_a_token front::desktop::token::tests::a_file_without_a_token \
-  workspace::identity::tests::a_folder_keeps lenient_json::tests::numbers_that_are_none lenient_json::tests::strict_json; do
+  workspace::identity::tests::a_folder_keeps lenient_json::tests::numbers_that_are_none lenient_json::tests::strict_json \
+  store::tests::loss::every_byte store::tests::loss::a_log_that_was_cut; do
   NOT_UNDER_WINE+=(--skip "$name")
 done
 TARGET=x86_64-pc-windows-gnu
