@@ -24,8 +24,13 @@ const LOOK: Duration = Duration::from_millis(20);
 pub(crate) enum Asked<T> {
     /// What the model says.
     Answer(T),
-    /// Nothing: it failed or was late. Why, as a sentence, and whether nobody was told so before.
-    Failed { why: String, is_news: bool },
+    /// Nothing: it failed or was late.
+    Failed {
+        /// Why, as a sentence.
+        why: String,
+        /// Whether nobody was told so before.
+        is_news: bool,
+    },
     /// Nothing: it is not asked since it failed lately, or whoever asked was stopped.
     Unasked,
 }
