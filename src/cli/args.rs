@@ -479,33 +479,49 @@ pub(crate) fn overrides(args: &ServerArgs, env: impl Fn(&str) -> Option<String>)
             name: args.agent.clone().filter(|_| kind == EngineKind::Acp),
         }
     });
-    let model = args.model.clone().map(|name| ModelSetting {
-        provider: args.model_provider.clone(),
-        name,
-        url: args.model_url.clone(),
-        ..ModelSetting::default()
-    });
     Overrides {
         engine,
         mcp_servers: args.mcp.servers(),
-        model,
-        embeddings: args.embedding_model.clone().map(|name| EmbeddingsSetting {
-            provider: args.embedding_provider.clone(),
-            name,
-            url: args.embedding_url.clone(),
-            ..EmbeddingsSetting::default()
-        }),
-        reranker: args.reranker_model.clone().map(|name| RerankerSetting {
-            protocol: args.reranker_protocol,
-            provider: args.reranker_provider.clone(),
-            name,
-            url: args.reranker_url.clone(),
-            ..RerankerSetting::default()
-        }),
+        model: args.model(),
+        embeddings: args.embeddings(),
+        reranker: args.reranker(),
         workspace_trusted: args.trust.then_some(true),
         state_dir: args.state_dir.clone(),
         standing: args.standing.overrides(env),
         user: UserChoice::default(),
+    }
+}
+
+impl ServerArgs {
+    /// The chat model that is named.
+    fn model(&self) -> Option<ModelSetting> {
+        self.model.clone().map(|name| ModelSetting {
+            provider: self.model_provider.clone(),
+            name,
+            url: self.model_url.clone(),
+            ..ModelSetting::default()
+        })
+    }
+
+    /// The embedding model that is named.
+    fn embeddings(&self) -> Option<EmbeddingsSetting> {
+        self.embedding_model.clone().map(|name| EmbeddingsSetting {
+            provider: self.embedding_provider.clone(),
+            name,
+            url: self.embedding_url.clone(),
+            ..EmbeddingsSetting::default()
+        })
+    }
+
+    /// The reranker that is named.
+    fn reranker(&self) -> Option<RerankerSetting> {
+        self.reranker_model.clone().map(|name| RerankerSetting {
+            protocol: self.reranker_protocol,
+            provider: self.reranker_provider.clone(),
+            name,
+            url: self.reranker_url.clone(),
+            ..RerankerSetting::default()
+        })
     }
 }
 

@@ -333,6 +333,15 @@ impl EmbeddedState {
     fn running(&mut self, session_id: &str) -> Option<&mut RunningTurn> {
         self.sessions.get_mut(session_id)?.running.as_mut()
     }
+
+    /// This turn runs no longer; a later one may.
+    fn turn_over(&mut self, session_id: &str, turn: u64) {
+        if let Some(session) = self.sessions.get_mut(session_id)
+            && session.running.as_ref().is_some_and(|running| running.turn == turn)
+        {
+            session.running = None;
+        }
+    }
 }
 
 impl EmbeddedParts {
@@ -426,14 +435,7 @@ impl EmbeddedParts {
                     "The embedded agent failed inside during this turn; nothing else is affected, ask again.",
                 )
             });
-            {
-                let mut state = shared.state();
-                if let Some(session) = state.sessions.get_mut(&session_id)
-                    && session.running.as_ref().is_some_and(|running| running.turn == turn)
-                {
-                    session.running = None;
-                }
-            }
+            shared.state().turn_over(&session_id, turn);
             shared.ended(session_id, turn, failure).await;
         });
     }
