@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use crate::platform::{private, until_free};
+use crate::platform::{is_held, private, until_free};
 use crate::protocol::desktop::body::{PolicyBody, PolicyChange};
 
 /// Bytes of the file: every list at its longest, several times.
@@ -35,21 +35,24 @@ impl KeptPolicy {
         let mut options = OpenOptions::new();
         options.create(true);
         let opened = private::create_folder(&policies).and_then(|()| private::create_file(&lock, options));
-        let opened = opened.map_err(|error| {
+        let another = || {
             format!(
+                "Another host serves {} with this state directory already; use that one, end it, or give this one a directory of its \
+                 own with --state-dir.",
+                folder.display()
+            )
+        };
+        let opened = opened.map_err(|error| match is_held(&error) {
+            // Windows does not open a file that another host has.
+            true => another(),
+            false => format!(
                 "{} cannot be written: {error}; make room, or name another directory with --state-dir.",
                 lock.display()
-            )
+            ),
         })?;
         let right = match opened.try_lock() {
             Ok(()) => Some(opened),
-            Err(TryLockError::WouldBlock) => {
-                return Err(format!(
-                    "Another host serves {} with this state directory already; use that one, end it, or give this one a directory of its \
-                     own with --state-dir.",
-                    folder.display()
-                ));
-            }
+            Err(TryLockError::WouldBlock) => return Err(another()),
             Err(TryLockError::Error(error)) => {
                 tracing::warn!(%error, "this file system has no locks, so another host could serve the same workspace");
                 None
