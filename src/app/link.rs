@@ -187,10 +187,7 @@ impl App {
         let turn = turn.number;
         let why = "The engine no longer works on this turn and never told of its end, as after a restart of the engine; look at what \
                    it has done before you send the prompt again.";
-        self.settle_answered_elsewhere(session_id, &[]);
-        self.turn_ended(session_id, turn, Some(why.into()));
-        self.last_run_is_over(session_id);
-        self.flush(session_id);
+        self.settle_turn_of_idle_engine(session_id, turn, why.into());
     }
 
     /// The engine took the prompt of a turn, and what it said of that turn is lost, its end as well.
@@ -200,6 +197,11 @@ impl App {
             return;
         }
         let failure = TurnFailure::new(TURN_LOST, Retry::perhaps_taken(RetryWhen::Later));
+        self.settle_turn_of_idle_engine(session_id, turn, failure);
+    }
+
+    /// The engine runs nothing: the open turn is over, and so is all that it asked.
+    fn settle_turn_of_idle_engine(&mut self, session_id: &str, turn: u64, failure: TurnFailure) {
         self.settle_answered_elsewhere(session_id, &[]);
         self.turn_ended(session_id, turn, Some(failure));
         self.last_run_is_over(session_id);

@@ -2,8 +2,8 @@
 //!
 //! Owns the links that run, one task each, and their bound. `link_state` is what one knows, and below it its life, the reading
 //! of a connection and what that brings; `connection` is what one connection knows, `item` what it reads, `report_sender` the
-//! side to the loop, `sent_turn` what is known of the prompt that was sent last, `source` the side to the engine, `timing` the timeouts. Never sends a prompt or an answer: those are
-//! requests.
+//! side to the loop, `sent_turn` what is known of the prompt that was sent last, `source` the side to the engine, `timing` the
+//! timeouts. Never sends a prompt or an answer: those are requests.
 
 mod connection;
 mod echo;

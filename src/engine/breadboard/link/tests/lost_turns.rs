@@ -9,6 +9,13 @@ fn says(admission: &str, head: u64) -> Standing {
     }))
 }
 
+/// The same with a turn that waits to run.
+fn queues(head: u64) -> Standing {
+    let Standing::Is(mut summary) = says("idle", head) else { unreachable!() };
+    summary["queued_turn_count"] = json!(1);
+    Standing::Is(summary)
+}
+
 fn began(seq: u64) -> Step {
     Say(typed(seq, "turn_start", &json!({})))
 }
@@ -21,11 +28,15 @@ fn all_gone(head: u64) -> [Opening; 3] {
 
 #[tokio::test(start_paused = true)]
 async fn r000_54_a_turn_that_is_lost_whole_is_over_when_the_engine_took_it_and_is_idle() {
-    for (taken, admission, is_told) in [(true, "idle", true), (true, "active", false), (false, "idle", false)]
-    {
+    for (taken, stands, is_told) in [
+        (true, says("idle", 9), true),
+        (true, says("active", 9), false),
+        (true, queues(9), false),
+        (false, says("idle", 9), false),
+    ] {
         // Given a stream that stands, and a prompt on its way
         let openings = [stream(vec![Wait(2_000), Break])].into_iter().chain(all_gone(9)).collect();
-        let engine = Scripted::standing(vec![says("idle", 4), says(admission, 9)], openings);
+        let engine = Scripted::standing(vec![says("idle", 4), stands.clone()], openings);
         let mut bench = Bench::attached(&engine, 4);
         bench.hear(1_000).await;
         bench.links.turn_began("s", 3);
@@ -37,11 +48,11 @@ async fn r000_54_a_turn_that_is_lost_whole_is_over_when_the_engine_took_it_and_i
         // Then the turn is lost where the engine is done with it
         let lost = "turn 3 lost".to_owned();
         assert!(told.contains(&format!("gap 5..9: {EVICTED}")), "{told:?}");
-        assert_eq!(told.contains(&lost), is_told, "{admission}, {taken}: {told:?}");
+        assert_eq!(told.contains(&lost), is_told, "{taken}: {told:?}");
         // And where it said later that it took it, that is found in the next silence, once
         bench.links.turn_taken("s", 3);
         let told = bench.hear(60_000).await;
-        assert_eq!(told.contains(&lost), !taken, "{admission}, {taken}: {told:?}");
+        assert_eq!(told.contains(&lost), !taken, "{taken}: {told:?}");
     }
 }
 
