@@ -1,73 +1,44 @@
 //! Searches that compare meanings too, by an embedding model of the user's: what is sent to it, and what is found.
 
-use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use axum::body::Bytes;
-use axum::extract::State;
-use axum::http::{HeaderMap, Uri};
 use serde_json::{Value, json};
-use tokio::runtime::Runtime;
 
 use crate::breadboard_desk::until;
+use crate::endpoint::Endpoint;
 use crate::harness::{Options, Server};
 use crate::model::{Model, calls, says};
 
 const TOKEN: &str = "embedding-token-0815-abcdef";
 const QUESTION: &str = "who lets a visitor in by the gate?";
 
-/// What the endpoint was asked: its path, the token, the texts.
-type Seen = Arc<Mutex<Vec<(String, String, Vec<String>)>>>;
-
-/// An endpoint that knows that gates are doors.
-struct Endpoint {
-    address: SocketAddr,
-    seen: Seen,
-    _runtime: Runtime,
+/// An embedding model that knows that gates are doors.
+fn endpoint() -> Endpoint {
+    Endpoint::start(|body| {
+        let has = |text: &str, words: &[&str]| u8::from(words.iter().any(|word| text.contains(word)));
+        let vector = |text: &String| json!([has(text, &["gate", "door"]), has(text, &["picture"]), 0.2]);
+        let texts = texts(body);
+        let data =
+            texts.iter().enumerate().map(|(at, text)| json!({ "index": at, "embedding": vector(text) }));
+        json!({ "data": data.collect::<Vec<_>>(), "usage": { "prompt_tokens": 7, "total_tokens": 7 } })
+    })
 }
 
-impl Endpoint {
-    fn start() -> Self {
-        let runtime = Runtime::new().expect("a runtime");
-        let seen = Seen::default();
-        let app = axum::Router::new().fallback(answer).with_state(Arc::clone(&seen));
-        let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).expect("a port");
-        let address = listener.local_addr().expect("an address");
-        runtime.spawn(async move { axum::serve(listener, app).await });
-        Self { address, seen, _runtime: runtime }
-    }
-
-    fn server(&self, trusted: bool) -> Server {
-        let url = format!("http://{}/v1", self.address);
-        let options = json!({ "engine": { "kind": "embedded" }, "embeddings": { "name": "tiny", "url": url },
-            "workspaceTrusted": trusted });
-        let server =
-            Server::ready(Options { options, ..Options::default() }.env("BREADBOARD_EMBEDDING_TOKEN", TOKEN));
-        server.write("src/entrance.rs", "pub fn open_door() {\n    work();\n}\n");
-        server.write("src/visitor.rs", "pub struct Visitor {\n    name: String,\n}\n");
-        server.write(".env", "DOOR_KEY=hidden\n");
-        server
-    }
-
-    fn seen(&self) -> Vec<(String, String, Vec<String>)> {
-        self.seen.lock().expect("nobody panicked").clone()
-    }
+/// The texts of a request.
+fn texts(body: &Value) -> Vec<String> {
+    serde_json::from_value(body["input"].clone()).expect("texts")
 }
 
-async fn answer(State(seen): State<Seen>, uri: Uri, headers: HeaderMap, body: Bytes) -> String {
-    let body: Value = serde_json::from_slice(&body).expect("JSON");
-    let texts: Vec<String> = serde_json::from_value(body["input"].clone()).expect("texts");
-    let token = headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
-    seen.lock().expect("nobody panicked").push((uri.path().to_owned(), token.to_owned(), texts.clone()));
-    let has = |text: &str, words: &[&str]| u8::from(words.iter().any(|word| text.contains(word)));
-    let vector = |text: &String| json!([has(text, &["gate", "door"]), has(text, &["picture"]), 0.2]);
-    let data: Vec<Value> = texts
-        .iter()
-        .enumerate()
-        .map(|(at, text)| json!({ "index": at, "embedding": vector(text) }))
-        .collect();
-    json!({ "data": data, "usage": { "prompt_tokens": 7, "total_tokens": 7 } }).to_string()
+fn server(endpoint: &Endpoint, trusted: bool) -> Server {
+    let url = format!("http://{}/v1", endpoint.address);
+    let options = json!({ "engine": { "kind": "embedded" }, "embeddings": { "name": "tiny", "url": url },
+        "workspaceTrusted": trusted });
+    let server =
+        Server::ready(Options { options, ..Options::default() }.env("BREADBOARD_EMBEDDING_TOKEN", TOKEN));
+    server.write("src/entrance.rs", "pub fn open_door() {\n    work();\n}\n");
+    server.write("src/visitor.rs", "pub struct Visitor {\n    name: String,\n}\n");
+    server.write(".env", "DOOR_KEY=hidden\n");
+    server
 }
 
 /// The end of a turn of a session of its own.
@@ -80,8 +51,8 @@ fn asked(server: &mut Server) -> (String, Value) {
 
 #[test]
 fn r002_60_a_place_that_shares_no_word_with_the_question_is_found_and_each_piece_is_sent_once() {
-    let endpoint = Endpoint::start();
-    let mut server = endpoint.server(true);
+    let endpoint = endpoint();
+    let mut server = server(&endpoint, true);
     // Given a first question, which is answered by words and says what is read behind it
     let (_, end) = asked(&mut server);
     let words = end["payload"]["message"].as_str().expect("words");
@@ -99,7 +70,7 @@ fn r002_60_a_place_that_shares_no_word_with_the_question_is_found_and_each_piece
     assert!(
         seen.iter().all(|(path, token, _)| path == "/v1/embeddings" && *token == format!("Bearer {TOKEN}"))
     );
-    let texts: Vec<&String> = seen.iter().flat_map(|(_, _, texts)| texts).collect();
+    let texts: Vec<String> = seen.iter().flat_map(|(_, _, body)| texts(body)).collect();
     let doors = texts.iter().filter(|text| text.starts_with("src/entrance.rs: open_door\n")).count();
     assert_eq!(doors, 1, "{texts:?}");
     assert!(texts.iter().all(|text| !text.contains("hidden")), "{texts:?}");
@@ -130,8 +101,8 @@ fn a_question_does_not_wait_for_an_embedding_model_that_answers_nothing() {
 
 #[test]
 fn a_repository_that_is_not_trusted_goes_to_no_embedding_model() {
-    let endpoint = Endpoint::start();
-    let mut server = endpoint.server(false);
+    let endpoint = endpoint();
+    let mut server = server(&endpoint, false);
     let (session, end) = asked(&mut server);
     assert!(end["payload"]["message"].as_str().expect("words").contains("src/visitor.rs"), "{end}");
     let stages: Vec<Value> =
@@ -143,7 +114,7 @@ fn a_repository_that_is_not_trusted_goes_to_no_embedding_model() {
 #[test]
 fn r002_62_a_model_may_search_by_meaning_where_there_is_a_model_for_it() {
     // Given a chat model beside the embedding model
-    let endpoint = Endpoint::start();
+    let endpoint = endpoint();
     let wish = json!({ "question": QUESTION });
     let chat = Model::start(vec![calls("vector_search", wish), says("By the door.")]);
     let mut options = chat.options(true);

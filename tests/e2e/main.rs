@@ -55,6 +55,7 @@ mod disk;
 mod doctor;
 mod edits;
 mod embeddings;
+mod endpoint;
 mod envelope;
 mod errors;
 mod files;

@@ -1,16 +1,13 @@
 //! Searches whose best passages a model of the user's reads: what is sent to it, and what its answer changes.
 
-use std::net::{SocketAddr, TcpListener};
-use std::sync::{Arc, Mutex};
+use std::net::TcpListener;
+use std::sync::Arc;
 
-use axum::body::Bytes;
-use axum::extract::State;
-use axum::http::{HeaderMap, Uri};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::runtime::Runtime;
 
 use crate::desktop_host::Host;
+use crate::endpoint::Endpoint;
 use crate::harness::{Options, Server};
 use crate::model::{Gate, Model, Reply, Step, calls, says};
 
@@ -186,51 +183,21 @@ fn a_model_that_searches_by_meaning_has_the_order_of_the_reader() {
     assert!(told.starts_with("2 places:\nsrc/house.rs:1-3: function house\n"), "{told}");
 }
 
-/// What an endpoint for reranking was asked: its path, the token, the body.
-type Seen = Arc<Mutex<Vec<(String, String, Value)>>>;
-
-/// An endpoint that scores documents by how late they come.
-struct Endpoint {
-    address: SocketAddr,
-    seen: Seen,
-    _runtime: Runtime,
-}
-
-impl Endpoint {
-    fn start() -> Self {
-        let runtime = Runtime::new().expect("a runtime");
-        let seen = Seen::default();
-        let app = axum::Router::new().fallback(answer).with_state(Arc::clone(&seen));
-        let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).expect("a port");
-        let address = listener.local_addr().expect("an address");
-        runtime.spawn(async move { axum::serve(listener, app).await });
-        Self { address, seen, _runtime: runtime }
-    }
-
-    fn seen(&self) -> Vec<(String, String, Value)> {
-        self.seen.lock().expect("nobody panicked").clone()
-    }
-}
-
-async fn answer(State(seen): State<Seen>, uri: Uri, headers: HeaderMap, body: Bytes) -> String {
-    let body: Value = serde_json::from_slice(&body).expect("JSON");
-    let token = headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
-    seen.lock().expect("nobody panicked").push((uri.path().to_owned(), token.to_owned(), body.clone()));
-    let is_tei = body["texts"].is_array();
-    let count = body[if is_tei { "texts" } else { "documents" }].as_array().expect("texts").len();
-    match is_tei {
-        true => json!((0..count).map(|at| json!({ "index": at, "score": at })).collect::<Vec<_>>()),
-        false => {
+/// An endpoint for reranking that scores documents by how late they come.
+fn scorer() -> Endpoint {
+    Endpoint::start(|body| match (body["texts"].as_array(), body["documents"].as_array()) {
+        (Some(texts), _) => (0..texts.len()).map(|at| json!({ "index": at, "score": at })).collect(),
+        (None, documents) => {
+            let count = documents.expect("documents").len();
             let results = (0..count).map(|at| json!({ "index": at, "relevance_score": at }));
             json!({ "results": results.collect::<Vec<_>>(), "usage": { "total_tokens": 12 } })
         }
-    }
-    .to_string()
+    })
 }
 
 #[test]
 fn an_endpoint_for_reranking_puts_the_passages_in_order_in_either_protocol() {
-    let endpoint = Endpoint::start();
+    let endpoint = scorer();
     let cases = [
         ("rerank", format!("http://{}/v1", endpoint.address), "/v1/rerank", "documents"),
         ("tei", format!("http://{}/rerank", endpoint.address), "/rerank", "texts"),
