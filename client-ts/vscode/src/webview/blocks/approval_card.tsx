@@ -4,9 +4,10 @@
  * Owns that nothing else can be approved than what is seen: the digest of what is drawn goes with the answer, what the
  * server cut or the card folded cannot be allowed before the whole of it was shown, a card never changes its place for another, a click in
  * the moment that it appears is taken for one that was meant for something else, and a key that is held down answers
- * once. Owns where the focus goes when its buttons go, and what was changed in the rule of each answer.
+ * once. An option of a kind that is not known here stands under its label and is held to what allowing is held to. Owns where the
+ * focus goes when its buttons go, and what was changed in the rule of each answer.
  */
-import type { BlockOf, PermissionOption } from "@breadboard-ls/sdk";
+import { type BlockOf, isKnownOption, type PermissionOption } from "@breadboard-ls/sdk";
 import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { answerOf, type Faults, fieldsOf } from "../model/answer_form";
 import type { AnswerDetails } from "../model/asks";
@@ -276,6 +277,13 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
               </button>
             )}
           </div>
+          {permission.options
+            .filter((option) => !isKnownOption(option))
+            .map(({ optionId, label }) => (
+              <p key={optionId} class="hint">
+                {t("This version of the extension does not know what “{0}” does, only that the server offers it; update the extension, or choose another answer if you are not sure.", labelWords(label))}
+              </p>
+            ))}
           {permission.options.map(
             ({ optionId, label, rule }) =>
               rule?.holder === "agent" && (

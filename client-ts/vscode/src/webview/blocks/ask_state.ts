@@ -1,5 +1,5 @@
 /** How an ask stands, in words. Says what the block says and nothing else. */
-import type { BlockOf } from "@breadboard-ls/sdk";
+import { type BlockOf, isKnownOption } from "@breadboard-ls/sdk";
 import { visible } from "../visible";
 import { lies } from "./kept_in";
 import { t } from "../messages";
@@ -42,7 +42,7 @@ export function isInPart({ permission, status, chosen }: Pick<BlockOf<"permissio
   return status === "allowed" && chosen != null && (kind === undefined || kind === "deny");
 }
 
-/** What became of an ask. An answer is named where the request had several of its kind. */
+/** What became of an ask. An answer is named where the request had several of its kind, or where its kind says nothing here. */
 export function askState({ permission, status, chosen }: BlockOf<"permission">): string {
   const policy = permission.policy;
   const isByPolicy = (policy?.answer === "always" && status === "allowed") || (policy?.answer === "never" && status === "denied");
@@ -54,8 +54,9 @@ export function askState({ permission, status, chosen }: BlockOf<"permission">):
     return t("allowed, and kept by {0}{1}{2}{3}", keeper, lies(rule), where, rule.holder === "server" ? "" : t("; take it back there"));
   }
   const kind = permission.options.find(({ optionId }) => optionId === chosen?.optionId)?.kind;
+  const isUnknown = kind !== undefined && !isKnownOption({ kind });
   const alike = kind === undefined ? 0 : permission.options.filter((option) => option.kind === kind).length;
   const stands = wordOf(STATUS, status);
   if (chosen != null && isInPart({ permission, status, chosen })) return `${stands}: “${labelWords(chosen.label)}”`;
-  return chosen != null && alike > 1 ? `${stands}: “${labelWords(chosen.label)}”` : stands;
+  return chosen != null && (alike > 1 || isUnknown) ? `${stands}: “${labelWords(chosen.label)}”` : stands;
 }

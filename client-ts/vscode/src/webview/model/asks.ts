@@ -5,12 +5,12 @@
  */
 import {
   type BreadboardClient,
+  choiceOf,
   type Permission,
   type PermissionOption,
   type Requests,
   type RuleUpdate,
   type Subject,
-  VALUES,
 } from "@breadboard-ls/sdk";
 import { signal } from "@preact/signals";
 import type { EditorMethod } from "../../shared/page_methods";
@@ -100,20 +100,16 @@ export class Asks {
   /** Answers an ask. The digest says what was on the screen. */
   async answer(
     permission: Permission,
-    { kind, optionId }: PermissionOption,
+    option: PermissionOption,
     { ruleUpdate, content }: AnswerDetails = {},
   ): Promise<void> {
     const sessionId = this.tabs.activeId.value;
     if (sessionId === undefined) return;
     await this.sentences.attempt(async () => {
-      const decision = VALUES.Decision.find((known) => known === kind);
-      if (decision === undefined)
-        throw new Error(t("This version does not know what that answer does; update the extension, or choose another one."));
       const answer = await this.client.request("bb/approvePermission", {
         sessionId,
         requestId: permission.requestId,
-        decision,
-        optionId,
+        ...choiceOf(option),
         digest: permission.digest,
         ...(ruleUpdate === undefined ? {} : { ruleUpdate }),
         ...(content === undefined ? {} : { content }),
