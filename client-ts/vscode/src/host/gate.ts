@@ -187,7 +187,7 @@ export class Gate {
     if (!this.ports.announced(wire)) {
       this.refuse(id, {
         code: "unsupported",
-        message: l10n.t("This server does not offer `{0}`; update it, or restart it if it does not run.", method),
+        message: l10n.t("The server does not offer this; update it, or restart it if it does not run."),
       });
       return;
     }

@@ -73,6 +73,8 @@ export class ServerConnection implements vscode.Disposable {
   private sentence: string | undefined;
   private generation = 0;
   private startedWith: UserSettings | undefined;
+  /** The program that was started last. */
+  private runs: FoundServer | undefined;
   private agents: readonly string[] = [];
   private disposed = false;
   /** Whether the server has the token that is stored. */
@@ -82,12 +84,15 @@ export class ServerConnection implements vscode.Disposable {
   constructor(private readonly ports: ServerPorts) {}
 
   /** What a page or the status bar shows. */
-  status(): Pick<HostStatus, "server" | "sentence" | "generation" | "methods" | "agents"> {
+  status(): Pick<HostStatus, "server" | "sentence" | "generation" | "methods" | "agents" | "program"> {
     return {
       server: this.state,
       ...(this.sentence === undefined ? {} : { sentence: this.sentence }),
       generation: this.generation,
       methods: this.announcement?.methods ?? [],
+      ...(this.announcement === undefined || this.runs === undefined
+        ? {}
+        : { program: { name: this.announcement.server, from: this.runs.from } }),
       agents: this.agents,
     };
   }
@@ -235,6 +240,7 @@ export class ServerConnection implements vscode.Disposable {
       this.become("failed", found.sentence);
       return;
     }
+    this.runs = found;
     this.ports.log.info(`Starting ${found.command} (from ${found.from}).`);
     this.become("starting");
     const { isTrusted } = vscode.workspace;
@@ -259,7 +265,7 @@ export class ServerConnection implements vscode.Disposable {
       this.again(l10n.t("The server `{0}` did not start ({1}); the log has more.", found.command, message(error)));
       return;
     }
-    const fit = fitServer(client.initializeResult, found.command);
+    const fit = fitServer(client.initializeResult, found);
     if ("sentence" in fit) {
       this.client = undefined;
       await client.stop(GOODBYE_MS).catch(() => undefined);

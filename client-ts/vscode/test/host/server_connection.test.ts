@@ -85,6 +85,7 @@ it("starts the program of the user's settings with the user's options, and annou
     generation: 1,
     methods: ["bb/init", "bb/setCredentials"],
     agents: [],
+    program: { name: "breadboard-ls", from: "setting" },
   });
 });
 
