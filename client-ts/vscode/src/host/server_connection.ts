@@ -27,6 +27,8 @@ import { RestartPolicy } from "./restart_policy";
 import { findServer, type FoundServer, type MissingServer } from "./server_binary";
 import { initializationOptions, needingRestart, readHarmless, readUserSettings, type UserSettings } from "./settings";
 import { l10n } from "vscode";
+import { errorWords } from "../shared/server_words";
+import { pageLanguage } from "./page";
 
 /** How long a server may take to say goodbye before it is ended. */
 const GOODBYE_MS = 2_000;
@@ -121,7 +123,7 @@ export class ServerConnection implements vscode.Disposable {
         ? client.sendRequest<unknown>(method, params)
         : client.sendRequest<unknown>(method, params, token));
     } catch (error) {
-      throw BreadboardError.from(error);
+      throw inWords(BreadboardError.from(error));
     }
   }
 
@@ -400,4 +402,10 @@ function isProgram(file: string): boolean {
 
 function message(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** The error in the language of the editor. */
+function inWords(error: BreadboardError): BreadboardError {
+  const message = errorWords(error, pageLanguage(vscode.env.language));
+  return message === error.message ? error : new BreadboardError(error.code, message, error.details, { cause: error });
 }

@@ -16,7 +16,7 @@ import { momentWords } from "../moment";
 import { visible } from "../visible";
 import { readable } from "./arguments";
 import { AnswerForm } from "./answer_form";
-import { askState, isInPart, labelWords } from "./ask_state";
+import { askState, isInPart, labelWords, titleWords } from "./ask_state";
 import { useBeginning } from "./beginning";
 import { useFolds } from "./folds";
 import { countHunks, SendHunks, useHunks } from "./hunk_choice";
@@ -27,7 +27,7 @@ import { askedFor, SubjectView } from "./subject";
 import { TakeBack } from "./take_back";
 import { type Refusal, standingOf } from "./tool_card";
 import { useWhole } from "./whole_subject";
-import { t } from "../messages";
+import { said, t } from "../messages";
 
 /** A hand that was on its way when the card came needs about this long to be held back. */
 export const GRACE_MS = 350;
@@ -158,7 +158,7 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
     <section
       ref={section}
       class={`card approval ${status}${inCall ? " settled" : ""}`}
-      aria-label={t("Request: {0}", permission.title)}
+      aria-label={t("Request: {0}", titleWords(permission))}
       data-request={permission.requestId}
       onKeyDown={once}
     >
@@ -167,20 +167,20 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
         <span class="status" title={client == null ? undefined : t("Answered in {0}", client.name)}>
           {status === "pending" ? askedFor(subject) : askState(block)}
         </span>
-        {inCall && <code class="title">{permission.title}</code>}
+        {inCall && <code class="title">{titleWords(permission)}</code>}
         {status === "allowed" && !isInPart(block) && subject.kind === "edit" && call !== undefined && call.status !== "ok" && (
           <span class="status">, {standingOf(call, refused).word}</span>
         )}
       </header>
       {pending && problem != null && (
         <p class="fault" role="alert">
-          {visible(problem)}
+          {visible(said(problem))}
         </p>
       )}
       {pending ? (
-        <SubjectView subject={subject} title={permission.title} patch={patch} folds={folds} hunks={hunks} />
+        <SubjectView subject={subject} title={titleWords(permission)} patch={patch} folds={folds} hunks={hunks} />
       ) : (
-        !inCall && <p class="asked">{permission.title}</p>
+        !inCall && <p class="asked">{titleWords(permission)}</p>
       )}
       {!pending && subject.kind === "edit" && (patch !== undefined || call !== undefined) && (
         <SettledEdit
@@ -311,7 +311,7 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
               }
             />
           )}
-          {permission.policy != null && <p class="hint">{visible(permission.policy.reason)}</p>}
+          {permission.policy != null && <p class="hint">{visible(said(permission.policy.reason))}</p>}
           {permission.expiresAt != null && (
             <p class="hint">{t("Counts as denied after {0}.", momentWords(permission.expiresAt, Date.now()))}</p>
           )}

@@ -13,7 +13,7 @@ import { Counts } from "./changed_files";
 import { Diff } from "./diff";
 import { Icon } from "./icon";
 import { changeWords } from "./subject";
-import { t } from "../messages";
+import { said, t } from "../messages";
 import { wordOf } from "../../shared/word_of";
 
 const STATE = {
@@ -117,7 +117,7 @@ export function TurnChangesRow({ block }: { readonly block: BlockOf<"changes"> }
           {list.uncovered.map(({ message, filePath, root }, at) => (
             <p key={at} class="hint">
               {filePath == null ? "" : `${nameOf({ filePath, ...(root == null ? {} : { root }) })}: `}
-              {message}
+              {said(message)}
             </p>
           ))}
         </>
@@ -154,7 +154,7 @@ function File({ turn, file, onUndo, onMarked }: FileProps) {
       <span class="hint">
         {wordOf(BY, file.by)}; {wordOf(STATE, file.state)}
       </span>
-      {file.message != null && <p class="hint">{file.message}</p>}
+      {file.message != null && <p class="hint">{said(file.message)}</p>}
       <div class="hunk-buttons" role="group" aria-label={name}>
         <button
           type="button"

@@ -16,7 +16,7 @@ import { signal } from "@preact/signals";
 import type { EditorMethod } from "../../shared/page_methods";
 import type { OpenTabs } from "./open_tabs";
 import type { Sentences } from "./sentences";
-import { t } from "../messages";
+import { said, t } from "../messages";
 
 /** What goes with an answer. */
 export interface AnswerDetails {
@@ -161,7 +161,7 @@ export class Asks {
       const hunks = [...made].map(([id, accepted]) => ({ id, accepted }));
       const { files } = await this.client.request("bb/patch/decide", { patchId, sessionId, scope: "hunk", hunks, digest });
       const left = files.filter(({ outcome }) => outcome === "conflict");
-      if (left.length > 0) throw new Error(left.map(({ filePath, message }) => `${filePath}: ${message ?? ""}`).join("\n"));
+      if (left.length > 0) throw new Error(left.map(({ filePath, message }) => `${filePath}: ${said(message ?? "")}`).join("\n"));
     });
   }
 
@@ -173,7 +173,7 @@ export class Asks {
       const { files } = await this.client.request("bb/patch/revert", { patchId, sessionId });
       const told = files.flatMap(({ filePath, outcome, message }) => {
         if (outcome === "reverted" && message == null) return [t("{0}: what this edit changed was taken back.", filePath)];
-        return message == null ? [] : [t("{0} was left as it is: {1}", filePath, message)];
+        return message == null ? [] : [t("{0} was left as it is: {1}", filePath, said(message))];
       });
       this.sentences.say(told.join(" "));
     });
