@@ -1,6 +1,6 @@
 // The extension with servers of other releases, each the real one behind `tests/clients/other_version.mjs`: what an older one lacks is said
-// and not offered, what a newer one says does no harm, and one of another version of the wire is refused with what to do. Then programs
-// that are none, or cannot be run.
+// and not offered, what a newer one says does no harm, and one of another version of the wire is refused with what to do. Then a program
+// that is no server.
 import assert from "node:assert/strict";
 import { chmod, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -25,10 +25,6 @@ export default async function versions(stage) {
   await release("older");
   await editor.machine({ "breadboard.server.path": program });
   const started = () => view.locator(".banner", { hasText: "server is starting" }).waitFor({ state: "detached" });
-  const restart = async () => {
-    await command("BreadBoard: Restart the Server");
-    await started();
-  };
   /** Asks for an edit of the notes, and answers with this button. */
   const edited = async (from, to, button) => {
     model.reply(
@@ -66,7 +62,9 @@ export default async function versions(stage) {
     say("with an older server an edit is made, and what does not work is said");
 
     await release("newer");
-    await restart();
+    await command("BreadBoard: Restart the Server");
+    // It says so in every session.
+    await view.getByText("Cast a spell").first().waitFor();
     await edited("noted with an older server", "noted with a newer one", "Allow on Sundays");
     await written(stage, "notes.md", "noted with a newer one");
     assert.deepEqual(await view.locator(".banner.error, .banner.warning").allInnerTexts(), []);
@@ -83,6 +81,14 @@ export default async function versions(stage) {
       await picture(`${name}-server`);
     }
     say("a server of another version of the protocol is refused with what to do");
+
+    await writeFile(program, "#!/bin/sh\nexit 0\n");
+    await command("BreadBoard: Restart the Server");
+    await view.locator(".banner", { hasText: "did not answer as the server does; correct the setting or clear it" }).waitFor();
+    // Said once, and not by the library in words of its own besides.
+    assert.deepEqual(await page.locator(".notifications-toasts", { hasText: "couldn't create connection" }).allInnerTexts(), []);
+    await picture("no-server");
+    say("a program that is no server is named, with what to do");
   } finally {
     await editor.machine({});
     await stage.reloadWindow();

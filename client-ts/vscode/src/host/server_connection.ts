@@ -48,6 +48,11 @@ export interface ServerPorts {
 
 /** The language client, announcing what this extension does for the server. */
 class Client extends LanguageClient {
+  /** What went wrong is said once, by whoever started it and in words for a person; the library's own go to the log. */
+  override error(text: string, data?: unknown): void {
+    super.error(text, data, false);
+  }
+
   protected override fillInitializeParams(params: InitializeParams): void {
     super.fillInitializeParams(params);
     const workspace = params.capabilities.workspace as Record<string, unknown> | undefined;
@@ -264,7 +269,11 @@ export class ServerConnection implements vscode.Disposable {
       if (this.client !== client) return;
       this.client = undefined;
       this.ports.log.error(`The server did not start: ${String(error)}`);
-      this.again(l10n.t("The server `{0}` did not start ({1}); the log has more.", found.command, message(error)));
+      const sentence =
+        found.from === "setting"
+          ? l10n.t("The program `{0}` of the setting breadboard.server.path did not answer as the server does; correct the setting or clear it.", found.command)
+          : l10n.t("The server `{0}` did not start ({1}); the log has more.", found.command, message(error));
+      this.again(sentence, "never_ran");
       return;
     }
     const fit = fitServer(client.initializeResult, found);
@@ -276,7 +285,7 @@ export class ServerConnection implements vscode.Disposable {
     }
     ended = () => {
       this.client = undefined;
-      this.again(l10n.t("The server ended unexpectedly; the log has more."));
+      this.again(l10n.t("The server ended unexpectedly; the log has more."), "ran");
     };
     if (!client.isRunning()) return ended();
     this.announcement = fit;
@@ -309,15 +318,17 @@ export class ServerConnection implements vscode.Disposable {
     }
   }
 
-  private again(sentence: string): void {
+  private again(sentence: string, before: "ran" | "never_ran"): void {
     this.announcement = undefined;
     if (this.disposed) return;
     const verdict = this.policy.ended(Date.now());
     if (verdict.kind === "give_up") {
       this.become(
         "failed",
-        l10n.t("The server ended {0} times in a row; read the log, ", verdict.ends) +
-          l10n.t("then restart it with \"BreadBoard: Restart the Server\"."),
+        before === "never_ran"
+          ? `${sentence} ${l10n.t("It was tried {0} times.", verdict.ends)}`
+          : l10n.t("The server ended {0} times in a row; read the log, ", verdict.ends) +
+            l10n.t("then restart it with \"BreadBoard: Restart the Server\"."),
       );
       return;
     }

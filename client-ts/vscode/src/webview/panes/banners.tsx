@@ -24,7 +24,13 @@ export function Banners() {
       )}
       {server === "waiting" && (
         <Banner tone="warning" icon="sync" spin>
-          <Words text={sentence ?? t("The server is started again.")} />
+          <Words text={sentence ?? t("The server is started again.")} />{" "}
+          <button type="button" class="link" onClick={() => void model.editor("editor.showLog")}>
+            {t("Show the log")}
+          </button>{" "}
+          <button type="button" class="link" onClick={() => void model.editor("editor.openSettings")}>
+            {t("Settings")}
+          </button>
         </Banner>
       )}
       {(server === "failed" || server === "stopped") && (
