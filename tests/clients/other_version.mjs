@@ -2,22 +2,17 @@
 //
 // `older` offers no method that came late, refuses those as a server does that never heard of them, and says of everything only what
 // it must. `newer` says more everywhere: fields, methods, notifications, requests, kinds of blocks and of
-// subjects, classes of events, and words for how something stands that nobody knows yet. Both speak the same version of the wire, within which a client must get along with either. `broken` speaks another version.
+// subjects, classes of events, and words for how something stands that nobody knows yet. Both speak the same version of the wire, within which a client must get along with either. `broken` speaks the
+// next version, `ancient` the one before.
 import { spawn } from "node:child_process";
+import { FIRST } from "./first_methods.mjs";
 import { between } from "./frames.mjs";
 import { changed, shapeOf } from "./shapes.mjs";
 
 const [release, program, ...args] = process.argv.slice(2);
 
-/** Methods that the first servers of this version had. */
-const FIRST = new Set(
-  `init createSession listSessions selectSession deleteSession sendMessage stop approvePermission permission/list listFiles
-  readFileSnippet openDiff textDocument downloadArtifact events/read eventBody view/page attachment/put command queue/list queue/edit
-  queue/move queue/remove queue/resume tab/open tab/prompt tab/stop tab/close tab/visibility tab/detach tab/attach tab/ack
-  agent/restart session/info rebuild models/list models/set setCredentials rpc`
-    .split(/\s+/)
-    .map((name) => `bb/${name}`),
-);
+/** As what each of them names itself. */
+const VERSIONS = { ancient: "0.0.1", older: "0.0.9", newer: "0.9.0", broken: "2.0.0" };
 
 /** What each request under way asks, by its id; inside of an envelope, what that asks. */
 const asked = new Map();
@@ -61,6 +56,7 @@ const older = {
       return undefined;
     }
     const said = announcement(message);
+    if (said !== undefined) message.result.serverInfo.version = VERSIONS.older;
     if (said !== undefined) said.methods = said.methods.filter((method) => FIRST.has(method) || !method.startsWith("bb/"));
     return ours(message, (object, required) =>
       Object.fromEntries(Object.entries(object).filter(([name]) => required.has(name) || KEPT.has(name))),
@@ -92,6 +88,27 @@ const ofTomorrow = (id, seq) => [
   },
 ];
 
+/** An option of a kind that nobody knows yet, which stands for this one of the real server. */
+const SUNDAYS = { optionId: "sundays", label: "Allow on Sundays", kind: "allow_on_sundays" };
+const once = ({ kind }) => kind === "allow_once";
+
+/** The options of a request that waits, by its id, as the real server has them. */
+const offered = new Map();
+function withSundays(object) {
+  if (typeof object.requestId !== "string" || !object.options?.some(once)) return object;
+  offered.set(object.requestId, object.options);
+  return { ...object, options: [...object.options, SUNDAYS] };
+}
+
+/** The answer of a client that chose it: what it says beside the id must be no, for it cannot know more. */
+function sundays(message) {
+  const params = inside(message) === "bb/approvePermission" && (message.method === "bb/rpc" ? message.params.params : message.params);
+  if (params?.optionId !== SUNDAYS.optionId) return message;
+  if (params.decision !== "deny") params.optionId = `a client takes ${SUNDAYS.kind} for ${params.decision}`;
+  else params.optionId = offered.get(params.requestId).find(once).optionId;
+  return message;
+}
+
 /** The ends of turns in a word that nobody knows yet. */
 const postponed = (blocks) => {
   for (const block of blocks) if (block?.kind === "turn-end" && block.outcome === "done") block.outcome = "postponed";
@@ -100,17 +117,18 @@ const postponed = (blocks) => {
 const newer = {
   ofClient(message) {
     // The answer to what this program itself asked.
-    return String(message.id).startsWith("tomorrow-") && message.method === undefined ? undefined : message;
+    return String(message.id).startsWith("tomorrow-") && message.method === undefined ? undefined : sundays(message);
   },
   ofServer(message) {
     const said = announcement(message);
     if (said !== undefined) {
+      message.result.serverInfo.version = VERSIONS.newer;
       said.methods.push("bb/tomorrow/do");
       said.notifications.push("bb/tomorrow");
       message.result.capabilities.tomorrowProvider = true;
     }
     if (message.error?.data !== undefined) Object.assign(message.error.data, OF_TOMORROW);
-    const more = ours(message, (object) => ({ ...object, ...OF_TOMORROW }));
+    const more = ours(message, (object) => withSundays({ ...object, ...OF_TOMORROW }));
     const { method, params } = more;
     for (const event of method === "bb/events" ? params.events : [])
       if (event.pane.length === 1 && event.pane[0] === "debug") event.class = "tomorrow.class";
@@ -133,18 +151,27 @@ const newer = {
   },
 };
 
-const broken = {
+/** One that speaks so many versions of the wire further. */
+const speaking = (further, version) => ({
   ofClient: (message) => message,
   ofServer(message) {
     const said = announcement(message);
-    if (said !== undefined) said.v += 1;
+    if (said !== undefined) {
+      said.v += further;
+      message.result.serverInfo.version = version;
+    }
     return message;
   },
-};
+});
 
 let questions = 0;
 const server = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
-const { ofClient, ofServer } = { older, newer, broken }[release];
+const { ofClient, ofServer } = {
+  older,
+  newer,
+  ancient: speaking(-1, VERSIONS.ancient),
+  broken: speaking(1, VERSIONS.broken),
+}[release];
 const { tell, back } = between(server, {
   ofClient(message) {
     if (message.method !== undefined && message.id !== undefined) asked.set(message.id, message);

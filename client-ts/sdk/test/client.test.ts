@@ -246,7 +246,7 @@ describe("the announcement", () => {
 
   test("says what this build can do", () => {
     const said = { v: 1, methods: ["bb/init"], notifications: ["bb/state"] };
-    expect(readAnnouncement(result({ ...said, later: true }))).toEqual(said);
+    expect(readAnnouncement(result({ ...said, later: true }))).toEqual({ ...said, server: "breadboard-ls 9.1.0" });
   });
 
   test.each([

@@ -5,7 +5,7 @@
 
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { answerText, openSession, Tabs, type Session, type Tab, type Violation } from "../src/core/index.js";
+import { answerText, choiceOf, isKnownOption, openSession, Tabs, type Session, type Tab, type Violation } from "../src/core/index.js";
 import { startServer, type RunningServer } from "../src/node/index.js";
 import { repository } from "./repository.js";
 import { freshPlace, serverBinary } from "./server_binary.js";
@@ -51,19 +51,21 @@ function until<T>(session: Session, look: () => T | undefined): Promise<T> {
   });
 }
 
-/** A question, an edit that is allowed, and a tab with a question: what every client does. */
-async function usual({ client }: RunningServer): Promise<Session> {
+/** A question, an edit that is allowed by this option, and a tab with a question: what every client does. */
+async function usual({ client }: RunningServer, optionId = "allow_once"): Promise<Session> {
   await client.request("bb/init", { subscribe: { tabs: true } });
   const { sessionId } = await client.request("bb/createSession", {});
   const session = await openSession(client, sessionId);
   const chat = () => session.view.blocks("chat");
   await client.request("bb/sendMessage", { sessionId, text: "replace `RETRY_LIMIT` with `ATTEMPTS` in retry.rs" });
-  const { requestId, digest } = await until(session, () =>
+  const { requestId, digest, options } = await until(session, () =>
     chat()
       .flatMap((block) => (block.kind === "permission" && block.status === "pending" ? [block.permission] : []))
       .at(0),
   );
-  const decided = { sessionId, requestId, decision: "allow_once", ...(digest == null ? {} : { digest }) } as const;
+  const option = options.find((one) => one.optionId === optionId);
+  if (option === undefined) throw new Error(`There is no ${optionId} in ${JSON.stringify(options)}.`);
+  const decided = { sessionId, requestId, ...choiceOf(option), ...(digest == null ? {} : { digest }) };
   await client.request("bb/approvePermission", decided);
   await until(session, () => chat().find(({ kind }) => kind === "turn-end"));
   const tabs = new Tabs(client, { onViolation: (violation) => violations.push(violation) });
@@ -105,7 +107,7 @@ test("R000-70: of a newer server nothing is lost, and what nobody knows yet is k
   expect(running.announcement.methods).toContain("bb/tomorrow/do");
   const classes = new Set<string>();
   running.client.onNotification("bb/events", ({ events }) => events.forEach((event) => classes.add(event.class)));
-  const session = await usual(running);
+  const session = await usual(running, "sundays");
   const kinds = session.view.blocks("chat").map(({ kind }) => kind as string);
   expect(kinds).toEqual(expect.arrayContaining(["user", "permission", "turn-end", "hologram"]));
   expect([...classes]).toContain("tomorrow.class");
@@ -124,4 +126,13 @@ test("R000-72: a server of another version of the wire is refused with what to d
     code: "version_mismatch",
     message: expect.stringMatching(/^breadboard-ls .* version 2 .* version 1; update the SDK/) as string,
   });
+});
+
+test("R000-70: an option of a kind that nobody knows goes by its id, and what stands beside it is no", () => {
+  const known = { optionId: "always", label: "Always", kind: "allow_rule" };
+  const unknown = { optionId: "sundays", label: "On Sundays", kind: "allow_on_sundays" };
+  expect([known, unknown].map((option) => [isKnownOption(option), choiceOf(option)])).toEqual([
+    [true, { decision: "allow_rule", optionId: "always" }],
+    [false, { decision: "deny", optionId: "sundays" }],
+  ]);
 });

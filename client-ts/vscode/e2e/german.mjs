@@ -69,15 +69,25 @@ try {
   await card.getByText("Der Agent möchte eine Datei ändern").waitFor();
   await picture("asks");
   await card.getByRole("button", { name: "Einmal erlauben" }).waitFor();
+  // What the server says itself: why it asks, and later that the model failed.
+  await card.getByText("Gefragt, denn Ihre Einstellung fragt nach allem; es ändert Dateien.").waitFor();
   // The host and the manifest.
   await command(page, "BreadBoard: Menü zeigen");
   await page.locator(".quick-input-list .monaco-list-row", { hasText: "Die wartende Anfrage zeigen" }).waitFor();
   await picture("menu");
   await page.keyboard.press("Escape");
+  await card.locator('.buttons button[aria-disabled="false"]', { hasText: "Einmal erlauben" }).click();
+  await view.locator(".assistant", { hasText: "Gut." }).waitFor();
+  await view.getByText("README.md schreiben").waitFor();
+  // The model has no reply left, and fails.
+  await prompt.fill("Und jetzt?");
+  await prompt.press("Enter");
+  await view.locator(".notice", { hasText: /Das Modell bei .* hat versagt \(HTTP 500\).*fragen Sie noch einmal\./ }).waitFor();
+  await picture("fails");
   const frame = await frameOf(page, SIDEBAR);
   found.push(...(await scan(frame, "--vscode-sideBar-background")), ...(await beyond(frame, "chat")));
   assert.deepEqual(found, []);
-  console.log("in German: the choice of who answers, a request, the menu and the palette; no complaint of axe-core, and nothing stands out");
+  console.log("in German: the choice of who answers, a request and why it is asked, a failure of the model, the menu and the palette; no complaint of axe-core, and nothing stands out");
 } catch (error) {
   console.error("the story in German failed:", error);
   console.error((await insideOf(page, SIDEBAR).locator("body").innerText({ timeout: 5_000 }).catch(String)).slice(-1_500));

@@ -44,7 +44,8 @@ const ALL = [
   "natives",
   "everyday",
   "sessions",
-  // These choose other engines, and the last of them nothing at all.
+  // These choose other servers and engines, and the last of them nothing at all.
+  "versions",
   "pairing",
   "one_host",
   "former_engine",

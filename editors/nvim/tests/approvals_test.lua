@@ -141,6 +141,14 @@ test('what cannot be had whole can only be denied, and why is said', function()
   same(seen.sent[2][2].optionId, nil, 'the agent offers nothing that denies')
 end)
 
+test('an option of a kind that nobody knows goes by its id, and with no beside it', function()
+  local options = { OPTIONS[1], { optionId = 'sundays', label = 'On Sundays', kind = 'allow_on_sundays' } }
+  local label = 'On Sundays (this plugin does not know what it does)'
+  local seen = play({}, { label }, ask(permission(edit('+x'), options)))
+  same(seen.asked[1].labels, { 'Allow once', label })
+  same(seen.sent, { answered('sundays') })
+end)
+
 test('what was settled while it was read is not put to anybody', function()
   local asks = permission(edit('+x', true))
   local server = { ['bb/permission/get'] = { result = { permission = permission(edit('+x')), status = 'expired' } } }

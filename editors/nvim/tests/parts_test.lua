@@ -414,14 +414,14 @@ end)
 test('an answer is named with its own rule and with who keeps it', function()
   local cases = {
     { { label = 'Allow once', kind = 'allow_once' }, 'Allow once' },
-    { { label = 'Always', rule = { pattern = 'x', scope = 'session', holder = 'server' } }, 'Always (x)' },
-    { { label = 'Always', rule = { pattern = 'x *', holder = 'engine' } }, 'Always (x *; kept by the engine)' },
+    { { label = 'Always', kind = 'allow_rule', rule = { pattern = 'x', scope = 'session', holder = 'server' } }, 'Always (x)' },
+    { { label = 'Always', kind = 'allow_rule', rule = { pattern = 'x *', holder = 'engine' } }, 'Always (x *; kept by the engine)' },
     {
-      { label = 'Always', rule = { pattern = 'x *', holder = 'engine', keptIn = '.e/rules.json' } },
+      { label = 'Always', kind = 'allow_rule', rule = { pattern = 'x *', holder = 'engine', keptIn = '.e/rules.json' } },
       'Always (x *; kept by the engine in .e/rules.json)',
     },
-    { { label = 'Always', rule = { pattern = 'any', holder = 'agent' } }, 'Always (any; kept by the agent)' },
-    { { label = 'Always', rule = { pattern = 'Always', holder = 'agent' } }, 'Always (kept by the agent)' },
+    { { label = 'Always', kind = 'allow_rule', rule = { pattern = 'any', holder = 'agent' } }, 'Always (any; kept by the agent)' },
+    { { label = 'Always', kind = 'allow_rule', rule = { pattern = 'Always', holder = 'agent' } }, 'Always (kept by the agent)' },
   }
   for _, case in ipairs(cases) do
     same(subject.option(case[1]), case[2])

@@ -29,15 +29,18 @@ local function with(release, story)
   end)
 end
 
---- A question and an edit: what everybody does.
-local function usual(s)
+--- A question and an edit: what everybody does. `label`: how the edit is answered; the first answer where it is absent.
+local function usual(s, label)
   vim.cmd('BreadBoard ask where is the number of retries?')
   s:sees('src/lib.rs:1')
   s:idle()
   vim.cmd('BreadBoard ask replace `retries` with `attempts` in src/lib.rs')
   s:ask()
   s.pick = function(items)
-    return items[1]
+    local wanted = vim.tbl_filter(function(option)
+      return option.label == label
+    end, items)
+    return label and wanted[1] or items[1]
   end
   vim.cmd('BreadBoard approve')
   s:press('<CR>')
@@ -58,7 +61,8 @@ end)
 
 test('of a newer server nothing is lost, and what nobody knows yet does no harm', function()
   with('newer', function(s)
-    usual(s)
+    -- With an answer that no plugin of this release knows.
+    usual(s, 'Allow on Sundays')
     -- A block of a kind that the plugin does not know stands there as a text that is folded.
     check(s:shown():find('▸ hologram\n  │ seen from the side', 1, true), s:shown())
     s:idle()
@@ -70,11 +74,16 @@ test('of a newer server nothing is lost, and what nobody knows yet does no harm'
 end)
 
 test('a server of another version of the protocol is refused with what to do, and ends', function()
-  with('broken', function(s)
-    vim.cmd('BreadBoard ask hello')
-    s:hears('speaks version 2 of the protocol and this plugin version 1; update the plugin.')
-    harness.await('the end of the server', function()
-      return not require('breadboard.client').running()
+  for release, said in pairs({
+    broken = 'speaks version 2 of the protocol and this plugin version 1; update the plugin.',
+    ancient = 'speaks version 0 of the protocol and this plugin version 1; update breadboard-ls.',
+  }) do
+    with(release, function(s)
+      vim.cmd('BreadBoard ask hello')
+      s:hears(said)
+      harness.await('the end of the server', function()
+        return not require('breadboard.client').running()
+      end)
     end)
-  end)
+  end
 end)

@@ -7,6 +7,8 @@ import { WIRE_VERSION } from "./generated/methods.js";
 export interface Announcement {
   /** Version of the wire. */
   readonly v: number;
+  /** What the server calls itself, with its release where it says one. */
+  readonly server: string;
   /** Methods of this build. A client uses these and no more. */
   readonly methods: readonly string[];
   /** Notifications of this build. */
@@ -38,5 +40,5 @@ export function readAnnouncement(initializeResult: unknown): Announcement {
     );
   }
   const strings = (list: unknown) => (Array.isArray(list) ? list.filter((item) => typeof item === "string") : []);
-  return { v: WIRE_VERSION, methods: strings(said.methods), notifications: strings(said.notifications) };
+  return { v: WIRE_VERSION, server, methods: strings(said.methods), notifications: strings(said.notifications) };
 }

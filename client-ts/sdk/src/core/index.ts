@@ -1,5 +1,6 @@
 /** The SDK's platform-free part: everything but starting a process. */
 
+export { choiceOf, isKnownOption } from "./approval.js";
 export { BreadboardClient, type ClientOptions, type Violation } from "./client.js";
 export type { CancellationToken, Connection, Disposable } from "./connection.js";
 export { BreadboardError, loginOf, retryOf, type AnyErrorCode, type LocalErrorCode } from "./errors.js";

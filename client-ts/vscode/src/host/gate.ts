@@ -187,7 +187,7 @@ export class Gate {
     if (!this.ports.announced(wire)) {
       this.refuse(id, {
         code: "unsupported",
-        message: l10n.t("This server does not offer `{0}`; update it, or restart it if it does not run.", method),
+        message: l10n.t("The server does not offer this; update it, or restart it if it does not run."),
       });
       return;
     }
@@ -217,7 +217,7 @@ export class Gate {
       this.ports.violation(`The answer to \`${method}\` does not fit and was not posted: ${fault}.`);
       this.refuse(id, {
         code: "internal",
-        message: `The answer of the server to \`${method}\` does not fit; update the server.`,
+        message: l10n.t("The answer of the server is none that this extension understands; update whichever of them is older."),
       });
       return;
     }
@@ -303,7 +303,8 @@ export class Gate {
 
   private refuse(id: string, error: EnvelopeError): void {
     this.flush();
-    this.post("RpcRes", envelope.failed(id, error));
+    // Whoever shows it need not look for other words.
+    this.post("RpcRes", envelope.failed(id, { ...error, details: { by: "editor" } }));
   }
 
   private post(shape: "RpcReq" | "RpcRes", message: object): void {

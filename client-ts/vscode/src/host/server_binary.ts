@@ -51,7 +51,7 @@ export function findServer(places: Places): FoundServer | MissingServer {
     return places.isProgram(command)
       ? { kind: "found", command, from: "setting" }
       : missing(
-          l10n.t("The setting breadboard.server.path names `{0}`, and no program is there; ", setting) +
+          l10n.t("The setting breadboard.server.path names `{0}`, which is not there or cannot be run; ", setting) +
             l10n.t("correct it or clear it to use the one that comes with the extension."),
         );
   }

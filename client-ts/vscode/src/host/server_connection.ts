@@ -27,6 +27,8 @@ import { RestartPolicy } from "./restart_policy";
 import { findServer, type FoundServer, type MissingServer } from "./server_binary";
 import { initializationOptions, needingRestart, readHarmless, readUserSettings, type UserSettings } from "./settings";
 import { l10n } from "vscode";
+import { errorWords } from "../shared/server_words";
+import { pageLanguage } from "./page";
 
 /** How long a server may take to say goodbye before it is ended. */
 const GOODBYE_MS = 2_000;
@@ -46,6 +48,11 @@ export interface ServerPorts {
 
 /** The language client, announcing what this extension does for the server. */
 class Client extends LanguageClient {
+  /** What went wrong is said once, by whoever started it and in words for a person; the library's own go to the log. */
+  override error(text: string, data?: unknown): void {
+    super.error(text, data, false);
+  }
+
   protected override fillInitializeParams(params: InitializeParams): void {
     super.fillInitializeParams(params);
     const workspace = params.capabilities.workspace as Record<string, unknown> | undefined;
@@ -73,6 +80,8 @@ export class ServerConnection implements vscode.Disposable {
   private sentence: string | undefined;
   private generation = 0;
   private startedWith: UserSettings | undefined;
+  /** The program that was started last. */
+  private runs: FoundServer | undefined;
   private agents: readonly string[] = [];
   private disposed = false;
   /** Whether the server has the token that is stored. */
@@ -82,12 +91,15 @@ export class ServerConnection implements vscode.Disposable {
   constructor(private readonly ports: ServerPorts) {}
 
   /** What a page or the status bar shows. */
-  status(): Pick<HostStatus, "server" | "sentence" | "generation" | "methods" | "agents"> {
+  status(): Pick<HostStatus, "server" | "sentence" | "generation" | "methods" | "agents" | "program"> {
     return {
       server: this.state,
       ...(this.sentence === undefined ? {} : { sentence: this.sentence }),
       generation: this.generation,
       methods: this.announcement?.methods ?? [],
+      ...(this.announcement === undefined || this.runs === undefined
+        ? {}
+        : { program: { name: this.announcement.server, from: this.runs.from } }),
       agents: this.agents,
     };
   }
@@ -116,7 +128,7 @@ export class ServerConnection implements vscode.Disposable {
         ? client.sendRequest<unknown>(method, params)
         : client.sendRequest<unknown>(method, params, token));
     } catch (error) {
-      throw BreadboardError.from(error);
+      throw inWords(BreadboardError.from(error));
     }
   }
 
@@ -235,6 +247,7 @@ export class ServerConnection implements vscode.Disposable {
       this.become("failed", found.sentence);
       return;
     }
+    this.runs = found;
     this.ports.log.info(`Starting ${found.command} (from ${found.from}).`);
     this.become("starting");
     const { isTrusted } = vscode.workspace;
@@ -256,10 +269,14 @@ export class ServerConnection implements vscode.Disposable {
       if (this.client !== client) return;
       this.client = undefined;
       this.ports.log.error(`The server did not start: ${String(error)}`);
-      this.again(l10n.t("The server `{0}` did not start ({1}); the log has more.", found.command, message(error)));
+      const sentence =
+        found.from === "setting"
+          ? l10n.t("The program `{0}` of the setting breadboard.server.path did not answer as the server does; correct the setting or clear it.", found.command)
+          : l10n.t("The server `{0}` did not start ({1}); the log has more.", found.command, message(error));
+      this.again(sentence, "never_ran");
       return;
     }
-    const fit = fitServer(client.initializeResult, found.command);
+    const fit = fitServer(client.initializeResult, found);
     if ("sentence" in fit) {
       this.client = undefined;
       await client.stop(GOODBYE_MS).catch(() => undefined);
@@ -268,7 +285,7 @@ export class ServerConnection implements vscode.Disposable {
     }
     ended = () => {
       this.client = undefined;
-      this.again(l10n.t("The server ended unexpectedly; the log has more."));
+      this.again(l10n.t("The server ended unexpectedly; the log has more."), "ran");
     };
     if (!client.isRunning()) return ended();
     this.announcement = fit;
@@ -301,15 +318,17 @@ export class ServerConnection implements vscode.Disposable {
     }
   }
 
-  private again(sentence: string): void {
+  private again(sentence: string, before: "ran" | "never_ran"): void {
     this.announcement = undefined;
     if (this.disposed) return;
     const verdict = this.policy.ended(Date.now());
     if (verdict.kind === "give_up") {
       this.become(
         "failed",
-        l10n.t("The server ended {0} times in a row; read the log, ", verdict.ends) +
-          l10n.t("then restart it with \"BreadBoard: Restart the Server\"."),
+        before === "never_ran"
+          ? `${sentence} ${l10n.t("It was tried {0} times.", verdict.ends)}`
+          : l10n.t("The server ended {0} times in a row; read the log, ", verdict.ends) +
+            l10n.t("then restart it with \"BreadBoard: Restart the Server\"."),
       );
       return;
     }
@@ -394,4 +413,10 @@ function isProgram(file: string): boolean {
 
 function message(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** The error in the language of the editor. */
+function inWords(error: BreadboardError): BreadboardError {
+  const message = errorWords(error, pageLanguage(vscode.env.language));
+  return message === error.message ? error : new BreadboardError(error.code, message, error.details, { cause: error });
 }

@@ -6,6 +6,8 @@
 import type { ServerNotifications } from "@breadboard-ls/sdk";
 import * as vscode from "vscode";
 import type { HostStatus } from "../shared/page_methods";
+import { serverWords } from "../shared/server_words";
+import { pageLanguage } from "./page";
 import { l10n } from "vscode";
 
 /** What the item is made from. */
@@ -51,7 +53,7 @@ export function say(seen: Seen): Said {
   if (connection?.status === "error")
     return {
       text: "$(debug-disconnect) BreadBoard",
-      tooltip: connection.lastError ?? l10n.t("The engine does not answer."),
+      tooltip: connection.lastError == null ? l10n.t("The engine does not answer.") : serverWords(connection.lastError, pageLanguage(vscode.env.language)),
       tone: "error",
     };
   if (connection?.status === "connecting")

@@ -22,6 +22,8 @@ export interface HostStatus {
   readonly roots: readonly string[];
   /** Methods that the server announces. */
   readonly methods: readonly string[];
+  /** The program that runs: what it calls itself, with its release, and where it was found. */
+  readonly program?: { readonly name: string; readonly from: "setting" | "bundled" | "path" };
   /** Names of the agents in the settings of the user; how they are started is nobody's business here. */
   readonly agents: readonly string[];
   readonly sendWithModifier: boolean;
@@ -46,6 +48,10 @@ const scope: Check = (value) =>
 /** What is chosen of a change; `none` takes it back. */
 const choice: Check = (value) =>
   value === "accepted" || value === "rejected" || value === "none" ? undefined : "must be `accepted`, `rejected` or `none`";
+const programOf: Check = (value) => {
+  const { name, from } = Object(value) as Record<string, unknown>;
+  return word(name) ?? (["setting", "bundled", "path"].includes(from as string) ? undefined : "must say where it was found");
+};
 const optional =
   (check: Check): Check =>
   (value) =>
@@ -116,6 +122,7 @@ export const PAGE_METHODS = {
     sendWithModifier: flag,
     sentence: optional(text),
     unchosen: optional(flag),
+    program: optional(programOf),
   },
   "page.compose": { text },
   "page.newSession": {},

@@ -104,7 +104,7 @@ function Badge({ name, active }: { name: PaneName; active: OpenSession | undefin
 /** A tab whose session is being made, or could not be. */
 function Unmade({ tab }: { tab: OpenTab }) {
   const model = useModel();
-  const what = tab.agent ?? "a session";
+  const what = tab.agent ?? t("a session");
   const failure = tab.failure.value;
   if (failure === undefined)
     return (

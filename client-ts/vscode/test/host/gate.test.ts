@@ -292,7 +292,7 @@ describe("what comes from the server", () => {
       const { subject, posted, violations } = gate(() => response);
       await subject.receive(req("bb.stop", { sessionId: "s" }));
       expect(posted).toEqual([
-        { v: 1, kind: "res", id: "1", ok: false, error: { code: "internal", message: expect.any(String) } },
+        { v: 1, kind: "res", id: "1", ok: false, error: { code: "internal", message: expect.any(String), details: { by: "editor" } } },
       ]);
       expect(violations).toHaveLength(1);
     }
@@ -431,7 +431,7 @@ it("the editor's own answers are envelopes too, refusals with their code", async
       kind: "res",
       id: "2",
       ok: false,
-      error: { code: "path_outside_workspace", message: "Not in this workspace." },
+      error: { code: "path_outside_workspace", message: "Not in this workspace.", details: { by: "editor" } },
     },
   ]);
 });

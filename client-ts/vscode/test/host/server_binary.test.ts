@@ -34,7 +34,7 @@ describe("where the server is", () => {
     const wrong = findServer(places(["/ext/server/breadboard-ls"], { setting: "/gone" }));
     expect(wrong).toEqual({
       kind: "missing",
-      sentence: expect.stringMatching(/`\/gone`, and no program is there; correct it or clear it/),
+      sentence: expect.stringMatching(/`\/gone`, which is not there or cannot be run; correct it or clear it/),
     });
     expect(findServer(places(["bin/ls"], { setting: "bin/ls" }))).toEqual({
       kind: "missing",

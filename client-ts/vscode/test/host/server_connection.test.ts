@@ -85,6 +85,7 @@ it("starts the program of the user's settings with the user's options, and annou
     generation: 1,
     methods: ["bb/init", "bb/setCredentials"],
     agents: [],
+    program: { name: "breadboard-ls", from: "setting" },
   });
 });
 
@@ -302,6 +303,21 @@ it("a server that ends is started again after a pause, and given up after too ma
   });
   await subject.restart();
   expect(subject.status().server).toBe("running");
+});
+
+it("a program that never answers is named, with what to do, and so it stays when it is given up", async () => {
+  const { subject } = server();
+  FakeClient.meanwhile = () => {
+    throw new Error("write EPIPE");
+  };
+  await subject.restart();
+  const said = expect.stringMatching(/^The program `\S+breadboard-ls` of the setting breadboard\.server\.path did not answer as the server does; correct the setting or clear it\. Trying again \(1\)\.$/);
+  expect(subject.status()).toMatchObject({ server: "waiting", sentence: said });
+  for (const pause of [500, 1000, 2000, 4000, 8000]) await vi.advanceTimersByTimeAsync(pause);
+  expect(subject.status()).toMatchObject({
+    server: "failed",
+    sentence: expect.stringMatching(/correct the setting or clear it\. It was tried 6 times\.$/),
+  });
 });
 
 it("R000-72: a server of another version is not used, and the sentence says what to do", async () => {

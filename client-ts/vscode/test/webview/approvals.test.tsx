@@ -48,6 +48,38 @@ async function enter(page: Page, selector: string, value: string, kind = "input"
   await page.frame();
 }
 
+describe("an option of a kind that a newer server says", () => {
+  const sundays: PermissionOption = { optionId: "sundays", label: "Allow on Sundays", kind: "allow_on_sundays" };
+  const command: Subject = { kind: "command", command: "make", cwd: "." };
+  const unknown = (more: Partial<Permission> = {}) => ask(command, { options: [sundays, ...OPTIONS], ...more });
+
+  it("stands under its label beside the others, is told of, and goes by its id as no consent of this page's", async () => {
+    const page = await openPage({ lanes: { chat: [unknown()] } });
+    expect([texts(page, ".buttons .primary"), texts(page, ".buttons .secondary")]).toEqual([
+      ["Allow once"],
+      ["Allow on Sundays", "Deny"],
+    ]);
+    expect(page.one(".approval").textContent).toContain("does not know what “Allow on Sundays” does");
+    await calmly(() => page.click(".approval button", /^Allow on Sundays$/));
+    expect(page.asked("bb.approvePermission")).toEqual([{ ...once, decision: "deny", optionId: "sundays" }]);
+    expect(page.all(".banner.error")).toEqual([]);
+  });
+
+  it("is held to what allowing is held to: trust, and that all of it was shown", async () => {
+    const untrusted = await openPage({ lanes: { chat: [unknown()] }, status: { trusted: false } });
+    expect((untrusted.one(".approval button", /^Allow on Sundays$/) as HTMLButtonElement).disabled).toBe(true);
+    const folded = await openPage({ lanes: { chat: [ask(edit(longDiff(300)), { options: [sundays, ...OPTIONS] })] } });
+    await calmly(() => folded.click(".approval button", /^Allow on Sundays$/));
+    expect(folded.asked("bb.approvePermission")).toEqual([]);
+  });
+
+  it("is named where it was chosen, since how it stands says too little", async () => {
+    const chosen = { optionId: "sundays", label: "Allow on Sundays" };
+    const page = await openPage({ lanes: { chat: [{ ...unknown(), status: "allowed", chosen } as Block] } });
+    expect(page.one(".approval .status").textContent).toBe("allowed: “Allow on Sundays”");
+  });
+});
+
 describe("the subject of an ask", () => {
   it("a command beside what is not saved: the file as code, and one answer that stands out", async () => {
     const subject: Subject = { kind: "command", command: "make", cwd: ".", reason: "to see\nnot saved: `a.rs`." };

@@ -146,7 +146,7 @@ describe("the prompt", () => {
       },
     });
     const select = page.one(".model") as HTMLSelectElement;
-    expect([select.selectedOptions[0]?.textContent, page.asked("bb.models.list")]).toEqual(["openai/a", []]);
+    expect([select.selectedOptions[0]?.textContent, select.title, page.asked("bb.models.list")]).toEqual(["a", "Model: openai/a", []]);
     select.dispatchEvent(new FocusEvent("focus"));
     await page.frame();
     // With what each can and costs, as far as that is known

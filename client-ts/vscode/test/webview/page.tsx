@@ -15,7 +15,7 @@ import type { HostStatus } from "../../src/shared/page_methods";
 type Message = Record<string, any>;
 type Answer = (params: any) => unknown;
 
-export const METHODS = ["bb/init", "bb/selectSession", "bb/queue/list", "bb/tab/open", "bb/tab/prompt", "bb/rebuild"];
+export const METHODS = ["bb/init", "bb/selectSession", "bb/queue/list", "bb/tab/open", "bb/tab/prompt", "bb/rebuild", "bb/permission/revoke"];
 export const STATUS: HostStatus = {
   server: "running",
   generation: 1,

@@ -62,3 +62,31 @@ it("a session is found by what was said in it, and the place leads there", async
     expect((page.one(".find input") as HTMLInputElement).value).toBe("max_tries");
   });
 });
+
+it("says once that a session waits, and how often where that is more", async () => {
+  const waiting = [1, 2].map((count) => ({ sessionId: `w${count}`, title: `Waits ${count}`, status: "waiting", pendingPermissionCount: count }));
+  const running = { sessionId: "r", title: "Runs", status: "running", pendingPermissionCount: 1 };
+  const page = await openPage({ sessions: [...waiting, running] });
+  await page.click(".strip button", /^All sessions/);
+  expect(page.all(".sessions li > .hint").map(({ textContent }) => textContent)).toEqual([
+    "waits for your answer",
+    "waiting · 2 waiting",
+    "running · 1 waiting",
+  ]);
+});
+
+it("gives way to a session that begins", async () => {
+  const page = await openPage({ sessions });
+  await page.click(".strip button", /^All sessions/);
+  expect(page.all(".sessions")).toHaveLength(1);
+  await page.click(".strip button", /^New session/);
+  expect(page.all(".sessions")).toHaveLength(0);
+});
+
+it("says the time as the conversation does", async () => {
+  const { momentWords } = await import("../../src/webview/moment");
+  const updatedAt = new Date().setHours(7, 3, 0, 0);
+  const page = await openPage({ sessions: [{ sessionId: "s1", title: "Early", status: "idle", updatedAt }] });
+  await page.click(".strip button", /^All sessions/);
+  expect(page.one(".sessions li > .hint").textContent).toBe(`idle · ${momentWords(updatedAt, updatedAt)}`);
+});

@@ -16,6 +16,14 @@ local M = {}
 --- Fewest characters of an ask that tell somebody something.
 local LEAST_SAID = 12
 
+--- The decision of an option. One of a kind that is not known goes by its id, which the server takes for the answer; beside it
+--- stands no, for whoever would read that alone.
+---@param option table
+---@return string
+local function decision(option)
+  return subject.known(option) and option.kind or 'deny'
+end
+
 ---@param session string
 ---@param permission table
 ---@param option table
@@ -25,7 +33,7 @@ local function decide(session, permission, option, content, callback)
   client.request('bb/approvePermission', {
     sessionId = session,
     requestId = permission.requestId,
-    decision = option.kind,
+    decision = decision(option),
     optionId = option.optionId,
     digest = permission.digest,
     content = content,
@@ -62,8 +70,9 @@ end
 ---@return table<integer, string> keys
 local function add_answers(lines, options)
   local labels = vim.tbl_map(subject.option, options)
+  -- What lasts, or what nobody here knows, is not answered by a slip.
   local lasting = vim.tbl_map(function(option)
-    return option.kind == 'allow_rule'
+    return option.kind == 'allow_rule' or not subject.known(option)
   end, options)
   local found = keys.of(labels, lasting)
   table.insert(lines, '')

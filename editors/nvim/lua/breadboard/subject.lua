@@ -229,12 +229,23 @@ function M.brief(permission)
   return lines
 end
 
+local KNOWN = { allow_once = true, allow_rule = true, deny = true, by_change = true, in_file = true }
+
+--- Whether this plugin knows what an option does.
+---@param option table
+---@return boolean
+function M.known(option)
+  return KNOWN[option.kind] == true
+end
+
 --- What an answer is called, with the rule that it would save and who would keep it.
 ---@param option table
 ---@return string
 function M.option(option)
   local rule = option.rule
-  if not rule then
+  if not M.known(option) then
+    return ('%s (this plugin does not know what it does)'):format(option.label)
+  elseif not rule then
     return option.label
   end
   -- An agent names its rule by what its option says, and a long label is cut.

@@ -4,9 +4,10 @@
  * Owns that nothing else can be approved than what is seen: the digest of what is drawn goes with the answer, what the
  * server cut or the card folded cannot be allowed before the whole of it was shown, a card never changes its place for another, a click in
  * the moment that it appears is taken for one that was meant for something else, and a key that is held down answers
- * once. Owns where the focus goes when its buttons go, and what was changed in the rule of each answer.
+ * once. An option of a kind that is not known here stands under its label and is held to what allowing is held to. Owns where the
+ * focus goes when its buttons go, and what was changed in the rule of each answer.
  */
-import type { BlockOf, PermissionOption } from "@breadboard-ls/sdk";
+import { type BlockOf, isKnownOption, type PermissionOption } from "@breadboard-ls/sdk";
 import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { answerOf, type Faults, fieldsOf } from "../model/answer_form";
 import type { AnswerDetails } from "../model/asks";
@@ -15,7 +16,7 @@ import { momentWords } from "../moment";
 import { visible } from "../visible";
 import { readable } from "./arguments";
 import { AnswerForm } from "./answer_form";
-import { askState, isInPart, labelWords } from "./ask_state";
+import { askState, isInPart, labelWords, titleWords } from "./ask_state";
 import { useBeginning } from "./beginning";
 import { useFolds } from "./folds";
 import { countHunks, SendHunks, useHunks } from "./hunk_choice";
@@ -26,7 +27,7 @@ import { askedFor, SubjectView } from "./subject";
 import { TakeBack } from "./take_back";
 import { type Refusal, standingOf } from "./tool_card";
 import { useWhole } from "./whole_subject";
-import { t } from "../messages";
+import { said, t } from "../messages";
 
 /** A hand that was on its way when the card came needs about this long to be held back. */
 export const GRACE_MS = 350;
@@ -157,7 +158,7 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
     <section
       ref={section}
       class={`card approval ${status}${inCall ? " settled" : ""}`}
-      aria-label={t("Request: {0}", permission.title)}
+      aria-label={t("Request: {0}", titleWords(permission))}
       data-request={permission.requestId}
       onKeyDown={once}
     >
@@ -166,20 +167,20 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
         <span class="status" title={client == null ? undefined : t("Answered in {0}", client.name)}>
           {status === "pending" ? askedFor(subject) : askState(block)}
         </span>
-        {inCall && <code class="title">{permission.title}</code>}
+        {inCall && <code class="title">{titleWords(permission)}</code>}
         {status === "allowed" && !isInPart(block) && subject.kind === "edit" && call !== undefined && call.status !== "ok" && (
           <span class="status">, {standingOf(call, refused).word}</span>
         )}
       </header>
       {pending && problem != null && (
         <p class="fault" role="alert">
-          {visible(problem)}
+          {visible(said(problem))}
         </p>
       )}
       {pending ? (
-        <SubjectView subject={subject} title={permission.title} patch={patch} folds={folds} hunks={hunks} />
+        <SubjectView subject={subject} title={titleWords(permission)} patch={patch} folds={folds} hunks={hunks} />
       ) : (
-        !inCall && <p class="asked">{permission.title}</p>
+        !inCall && <p class="asked">{titleWords(permission)}</p>
       )}
       {!pending && subject.kind === "edit" && (patch !== undefined || call !== undefined) && (
         <SettledEdit
@@ -276,6 +277,13 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
               </button>
             )}
           </div>
+          {permission.options
+            .filter((option) => !isKnownOption(option))
+            .map(({ optionId, label }) => (
+              <p key={optionId} class="hint">
+                {t("This version of the extension does not know what “{0}” does, only that the server offers it; update the extension, or choose another answer if you are not sure.", labelWords(label))}
+              </p>
+            ))}
           {permission.options.map(
             ({ optionId, label, rule }) =>
               rule?.holder === "agent" && (
@@ -303,7 +311,7 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
               }
             />
           )}
-          {permission.policy != null && <p class="hint">{visible(permission.policy.reason)}</p>}
+          {permission.policy != null && <p class="hint">{visible(said(permission.policy.reason))}</p>}
           {permission.expiresAt != null && (
             <p class="hint">{t("Counts as denied after {0}.", momentWords(permission.expiresAt, Date.now()))}</p>
           )}

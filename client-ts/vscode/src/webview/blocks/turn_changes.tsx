@@ -13,7 +13,7 @@ import { Counts } from "./changed_files";
 import { Diff } from "./diff";
 import { Icon } from "./icon";
 import { changeWords } from "./subject";
-import { t } from "../messages";
+import { said, t } from "../messages";
 import { wordOf } from "../../shared/word_of";
 
 const STATE = {
@@ -38,7 +38,8 @@ export function TurnChangesRow({ block }: { readonly block: BlockOf<"changes"> }
   const [question, setQuestion] = useState<Question | undefined>(undefined);
   const [undo, setUndo] = useState<number | undefined>(undefined);
   const box = useRef<HTMLElement>(null);
-  const { trusted } = model.standing.host.value;
+  const { trusted, server } = model.standing.host.value;
+  const tells = model.standing.offers("bb/turn/changes");
 
   const read = async (): Promise<void> => {
     const now = await model.turns.changes(turn);
@@ -76,17 +77,21 @@ export function TurnChangesRow({ block }: { readonly block: BlockOf<"changes"> }
         <Counts added={added} removed={removed} />
       </header>
       <div class="buttons">
-        <button type="button" class="secondary" aria-expanded={open} onClick={() => setOpen(!open)}>
-          {open ? t("Hide the files") : t("Review")}
-        </button>
-        <button
-          type="button"
-          class="link"
-          onClick={() => void model.editor("editor.turnDiffs", { sessionId: model.tabs.activeId.value, turn })}
-        >
-          {t("Open all in the editor")}
-        </button>
-        {question === undefined && undo === undefined && (
+        {tells && (
+          <>
+            <button type="button" class="secondary" aria-expanded={open} onClick={() => setOpen(!open)}>
+              {open ? t("Hide the files") : t("Review")}
+            </button>
+            <button
+              type="button"
+              class="link"
+              onClick={() => void model.editor("editor.turnDiffs", { sessionId: model.tabs.activeId.value, turn })}
+            >
+              {t("Open all in the editor")}
+            </button>
+          </>
+        )}
+        {model.standing.offers("bb/turn/revert") && question === undefined && undo === undefined && (
           <button type="button" class="link" disabled={!trusted} onClick={() => void ask(undefined)}>
             {ofRevert == null ? t("Undo…") : t("Make it again…")}
           </button>
@@ -97,6 +102,7 @@ export function TurnChangesRow({ block }: { readonly block: BlockOf<"changes"> }
           </button>
         )}
       </div>
+      {!tells && server === "running" && <p class="hint">{t("This server does not tell what a turn changed; update it.")}</p>}
       {question !== undefined && (
         <Preview question={question} onYes={() => void takeBack(turn, question.which)} onNo={() => setQuestion(undefined)} />
       )}
@@ -111,7 +117,7 @@ export function TurnChangesRow({ block }: { readonly block: BlockOf<"changes"> }
           {list.uncovered.map(({ message, filePath, root }, at) => (
             <p key={at} class="hint">
               {filePath == null ? "" : `${nameOf({ filePath, ...(root == null ? {} : { root }) })}: `}
-              {message}
+              {said(message)}
             </p>
           ))}
         </>
@@ -148,7 +154,7 @@ function File({ turn, file, onUndo, onMarked }: FileProps) {
       <span class="hint">
         {wordOf(BY, file.by)}; {wordOf(STATE, file.state)}
       </span>
-      {file.message != null && <p class="hint">{file.message}</p>}
+      {file.message != null && <p class="hint">{said(file.message)}</p>}
       <div class="hunk-buttons" role="group" aria-label={name}>
         <button
           type="button"

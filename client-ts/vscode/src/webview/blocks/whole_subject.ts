@@ -7,6 +7,7 @@ import type { Permission, Subject } from "@breadboard-ls/sdk";
 import { useEffect, useState } from "preact/hooks";
 import { isCut } from "../model/asks";
 import { useModel } from "../model/context";
+import { saidOf } from "../messages";
 
 export interface WholeSubject {
   /** The whole as soon as it is there; until then what the view has. */
@@ -52,6 +53,6 @@ export function useWhole(permission: Permission, pending: boolean): WholeSubject
 }
 
 function sentenceOf(error: unknown): string {
-  const text = (error instanceof Error ? error.message : String(error)).trim();
+  const text = saidOf(error).trim();
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }

@@ -2,11 +2,11 @@
 import type { ComponentChildren } from "preact";
 import { useModel } from "../model/context";
 import { type Place, partsOf, type Which } from "../places";
-import { t } from "../messages";
+import { said, t } from "../messages";
 
 /** A sentence of the server, of an engine or of ours. */
 export function Words({ text }: { text: string }): ComponentChildren {
-  return codeOf(text).map(({ code, words }, at) =>
+  return codeOf(said(text)).map(({ code, words }, at) =>
     code ? (
       <code key={at}>
         <Places text={words} />

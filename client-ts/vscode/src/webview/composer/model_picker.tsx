@@ -29,7 +29,7 @@ export function ModelPicker() {
         else if (value !== "") void model.choices.setModel(value);
       }}
     >
-      {chosen === undefined && <option value="">{current === "" ? t("No model") : current}</option>}
+      {chosen === undefined && <option value="">{current === "" ? t("No model") : engine.kind === "embedded" ? nameOf(current) : current}</option>}
       {known.map((entry) => (
         <option key={`${entry.provider}/${entry.id}`} value={entry.id} title={modelWords(entry)}>
           {modelWords(entry)}
@@ -38,4 +38,9 @@ export function ModelPicker() {
       <option value=":who">{t("Another model or agent…")}</option>
     </select>
   );
+}
+
+/** A model of the built-in engine without its provider, as the list names it: there is room for one of them. */
+function nameOf(model: string): string {
+  return model.slice(model.indexOf("/") + 1) || model;
 }

@@ -5,18 +5,18 @@
  */
 import {
   type BreadboardClient,
+  choiceOf,
   type Permission,
   type PermissionOption,
   type Requests,
   type RuleUpdate,
   type Subject,
-  VALUES,
 } from "@breadboard-ls/sdk";
 import { signal } from "@preact/signals";
 import type { EditorMethod } from "../../shared/page_methods";
 import type { OpenTabs } from "./open_tabs";
 import type { Sentences } from "./sentences";
-import { t } from "../messages";
+import { said, t } from "../messages";
 
 /** What goes with an answer. */
 export interface AnswerDetails {
@@ -100,20 +100,16 @@ export class Asks {
   /** Answers an ask. The digest says what was on the screen. */
   async answer(
     permission: Permission,
-    { kind, optionId }: PermissionOption,
+    option: PermissionOption,
     { ruleUpdate, content }: AnswerDetails = {},
   ): Promise<void> {
     const sessionId = this.tabs.activeId.value;
     if (sessionId === undefined) return;
     await this.sentences.attempt(async () => {
-      const decision = VALUES.Decision.find((known) => known === kind);
-      if (decision === undefined)
-        throw new Error(t("This version does not know what that answer does; update the extension, or choose another one."));
       const answer = await this.client.request("bb/approvePermission", {
         sessionId,
         requestId: permission.requestId,
-        decision,
-        optionId,
+        ...choiceOf(option),
         digest: permission.digest,
         ...(ruleUpdate === undefined ? {} : { ruleUpdate }),
         ...(content === undefined ? {} : { content }),
@@ -165,7 +161,7 @@ export class Asks {
       const hunks = [...made].map(([id, accepted]) => ({ id, accepted }));
       const { files } = await this.client.request("bb/patch/decide", { patchId, sessionId, scope: "hunk", hunks, digest });
       const left = files.filter(({ outcome }) => outcome === "conflict");
-      if (left.length > 0) throw new Error(left.map(({ filePath, message }) => `${filePath}: ${message ?? ""}`).join("\n"));
+      if (left.length > 0) throw new Error(left.map(({ filePath, message }) => `${filePath}: ${said(message ?? "")}`).join("\n"));
     });
   }
 
@@ -177,7 +173,7 @@ export class Asks {
       const { files } = await this.client.request("bb/patch/revert", { patchId, sessionId });
       const told = files.flatMap(({ filePath, outcome, message }) => {
         if (outcome === "reverted" && message == null) return [t("{0}: what this edit changed was taken back.", filePath)];
-        return message == null ? [] : [t("{0} was left as it is: {1}", filePath, message)];
+        return message == null ? [] : [t("{0} was left as it is: {1}", filePath, said(message))];
       });
       this.sentences.say(told.join(" "));
     });

@@ -199,6 +199,7 @@ export class Model {
       return;
     }
     this.wantsNew = false;
+    this.listing.value = false;
     this.tabs.create(agent);
     this.prompts.focus.value += 1;
   }

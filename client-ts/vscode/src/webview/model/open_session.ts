@@ -15,7 +15,7 @@ import {
   Session,
 } from "@breadboard-ls/sdk";
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
-import { t } from "../messages";
+import { said, t } from "../messages";
 
 export type Connection = ServerNotifications["bb/connection"];
 /** What the agent of a session is and offers; empty where no agent holds it. */
@@ -186,7 +186,7 @@ export function sayResume(resume: Resume): string {
       : resume.to == null || resume.to === resume.from
         ? t(" (event {0})", resume.from)
         : t(" (events {0} to {1})", resume.from, resume.to);
-  const reason = resume.reason ? ` ${resume.reason}` : "";
+  const reason = resume.reason ? ` ${said(resume.reason)}` : "";
   switch (resume.verdict) {
     case "complete":
       return t("nothing is missing.");

@@ -5,6 +5,7 @@
  * they are about.
  */
 import { signal } from "@preact/signals";
+import { saidOf } from "../messages";
 
 /** A sentence that stays until it is read. */
 export interface Alert {
@@ -70,7 +71,7 @@ export class Sentences {
   }
 
   private add(error: unknown, tabId: string | undefined): void {
-    const text = sentenceOf(error);
+    const text = saidOf(error);
     const all = this.alerts.value;
     const mine = all.filter((alert) => alert.tabId === tabId);
     if (mine.some((alert) => alert.text === text)) return;
@@ -80,7 +81,7 @@ export class Sentences {
   }
 }
 
-/** What an error says. */
+/** What an error says, in the words that it came in: whoever looks for something in it reads these. */
 export function sentenceOf(error: unknown): string {
   return typeof error === "string" ? error : error instanceof Error ? error.message : String(error);
 }

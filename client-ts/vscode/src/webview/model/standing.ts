@@ -31,6 +31,8 @@ export class Standing {
   readonly state = signal<State>({ sessions: [] });
   /** Kind of the engine of each session of which this page, or an earlier one, saw it at work. It never changes. */
   readonly engines = signal<Readonly<Record<string, string>>>({});
+  /** The start of a server of which somebody has read what does not work with it. */
+  readonly dismissed = signal<number | undefined>(undefined);
   /** Whether a server has answered. */
   readonly booted = signal(false);
 

@@ -1,30 +1,11 @@
 /** What the user has to know of the link: server, trust, connection, events that are missing. */
-import type { ComponentChildren } from "preact";
-import { Icon } from "../blocks/icon";
 import { Remedies } from "../blocks/remedies";
 import { Words } from "../blocks/words";
 import { useModel } from "../model/context";
 import { sayResume } from "../model/open_session";
 import { t } from "../messages";
-
-function Banner({
-  tone,
-  icon,
-  spin = false,
-  children,
-}: {
-  tone: "info" | "warning" | "error";
-  icon: string;
-  spin?: boolean;
-  children: ComponentChildren;
-}) {
-  return (
-    <div class={`banner ${tone}`} role={tone === "info" ? "status" : "alert"}>
-      <Icon name={icon} spin={spin} />
-      <div>{children}</div>
-    </div>
-  );
-}
+import { Banner } from "./banner";
+import { OlderServer } from "./older_server";
 
 export function Banners() {
   const model = useModel();
@@ -43,7 +24,13 @@ export function Banners() {
       )}
       {server === "waiting" && (
         <Banner tone="warning" icon="sync" spin>
-          <Words text={sentence ?? t("The server is started again.")} />
+          <Words text={sentence ?? t("The server is started again.")} />{" "}
+          <button type="button" class="link" onClick={() => void model.editor("editor.showLog")}>
+            {t("Show the log")}
+          </button>{" "}
+          <button type="button" class="link" onClick={() => void model.editor("editor.openSettings")}>
+            {t("Settings")}
+          </button>
         </Banner>
       )}
       {(server === "failed" || server === "stopped") && (
@@ -60,6 +47,7 @@ export function Banners() {
           </button>
         </Banner>
       )}
+      <OlderServer />
       {!trusted && (
         <Banner tone="info" icon="workspace-untrusted">
           {t("Restricted mode: this folder is read and searched, and nothing is written or run.")}{" "}

@@ -7,7 +7,7 @@ import { bytes } from "../blocks/tool_card";
 import { useModel } from "../model/context";
 import type { OpenSession } from "../model/open_session";
 import { fileOf } from "../places";
-import { t } from "../messages";
+import { saidOf, t } from "../messages";
 
 type Listing = Requests["bb/listFiles"]["result"];
 type Snippet = Requests["bb/readFileSnippet"]["result"];
@@ -100,7 +100,7 @@ function Folder({ session, path, root }: { session: OpenSession; path: string; r
     let live = true;
     model.reading.listFiles(path, root).then(
       (found) => live && setListing(found),
-      (error: unknown) => live && setTrouble(error instanceof Error ? error.message : String(error)),
+      (error: unknown) => live && setTrouble(saidOf(error)),
     );
     return () => {
       live = false;
@@ -150,7 +150,7 @@ function FileRow({ session, entry, root }: { session: OpenSession; entry: Listin
     try {
       setSnippet(await model.reading.readSnippet(entry.path, root));
     } catch (error) {
-      setSnippet(error instanceof Error ? error.message : String(error));
+      setSnippet(saidOf(error));
     }
   };
   return (

@@ -65,7 +65,7 @@ export function Rules() {
             <span class="hint">{[holds(scope, sessionId), t("kept by {0}{1}", keptBy == null ? holderWords(holder) : visible(keptBy), lies({ keptIn }))]
                 .filter(Boolean)
                 .join(", ")}</span>
-            {revocable ? (
+            {revocable && !model.standing.offers("bb/permission/revoke") ? null : revocable ? (
               <button
                 type="button"
                 class="link"

@@ -7,6 +7,7 @@ import type { FoundSessions } from "../model/model";
 import type { State } from "../model/standing";
 import { LOCALE, t } from "../messages";
 import { statusWords } from "../status_words";
+import { momentWords } from "../moment";
 
 type Summary = State["sessions"][number];
 
@@ -169,9 +170,9 @@ function Entry({ summary, onDone, children }: EntryProps) {
             <Icon name={branchedFrom.before == null ? "arrow-swap" : "git-branch"} />{" "}
           </>
         )}
-        {statusWords(status)}
+        {status === "waiting" && pendingPermissionCount === 1 ? t("waits for your answer") : statusWords(status)}
         {agent != null && ` · ${agent}`}
-        {(pendingPermissionCount ?? 0) > 0 && t(" · {0} waiting", pendingPermissionCount)}
+        {(pendingPermissionCount ?? 0) > (status === "waiting" ? 1 : 0) && t(" · {0} waiting", pendingPermissionCount)}
         {heldBy === "other_window" && t(" · in another window")}
         {updatedAt != null && ` · ${when(updatedAt)}`}
       </span>
@@ -216,6 +217,6 @@ function Entry({ summary, onDone, children }: EntryProps) {
 function when(time: number): string {
   const date = new Date(time);
   return date.toDateString() === new Date().toDateString()
-    ? date.toLocaleTimeString(LOCALE, { hour: "2-digit", minute: "2-digit" })
+    ? momentWords(time, Date.now())
     : date.toLocaleDateString(LOCALE);
 }
