@@ -9,6 +9,7 @@ use super::editor_asks::PendingAsk;
 use super::inbox::{DocumentEvent, EditorEvent, Folder, WhyLost};
 use super::ports::EngineCall;
 use super::state::App;
+use crate::domain::chat_document::is_chat;
 use crate::domain::edits::overlay::{ChangeRefused, Overlay};
 use crate::domain::edits::watched_file::{WatchedFile, WatchedFileChange};
 use crate::protocol::settings::WorkspaceConfiguration;
@@ -142,13 +143,17 @@ impl App {
         } else {
             ""
         };
-        self.say_to(
-            id,
-            "warning",
-            &format!(
+        // A chat is what is typed in it: its saved file stands in for nothing.
+        let text = if is_chat(&uri) {
+            format!(
+                "The chat {uri} cannot be followed any more, because {why}; save it, close it and open it again.{more}"
+            )
+        } else {
+            format!(
                 "The saved file is used for {uri} instead of what is open, because {why}; save it, or close and open it again.{more}"
-            ),
-        );
+            )
+        };
+        self.say_to(id, "warning", &text);
     }
 }
 

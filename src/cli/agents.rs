@@ -2,14 +2,13 @@
 //!
 //! Owns how they are listed. Never starts one.
 
-use std::io::Write;
-
 use serde_json::{Value, json};
 
 use super::args::ReportArgs;
 use super::ask::{folder, refuse};
 use super::exit::Exit;
 use super::knowledge::{Knowledge, KnownAgent};
+use super::printed::print;
 use super::terminal::visible_code;
 use super::user_settings::stated;
 
@@ -30,9 +29,7 @@ pub(super) fn agents(args: &ReportArgs, knowledge: Knowledge) -> Exit {
     } else {
         known.all.iter().map(lines).collect()
     };
-    // A reader that has gone away has what it wanted.
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
-    Exit::Done
+    print(text.as_bytes(), Exit::Done)
 }
 
 fn as_json(agent: &KnownAgent) -> Value {

@@ -26,19 +26,23 @@ use crate::protocol::settings::{
     name = "breadboard-ls",
     version,
     about = "The language server for coding agents.",
-    long_about = "The language server for coding agents.\n\nWithout a subcommand it serves one editor on stdin and \
-                  stdout. Options win over environment variables, those over the settings of the editor.\n\n\
-                  Environment: BREADBOARD_API_URL chooses a Breadboard engine, BREADBOARD_API_TOKEN is its token; \
-                  BREADBOARD_MODEL_TOKEN goes to the configured model URL, BREADBOARD_EMBEDDING_TOKEN to that of the embedding \
-                  model, BREADBOARD_RERANKER_TOKEN to that of the reranker, OPENAI_API_KEY, ANTHROPIC_API_KEY and \
-                  GEMINI_API_KEY to their provider's own address only.",
+    long_about = "The language server for coding agents.\n\nWithout a subcommand it serves one editor over stdin and stdout. Options \
+                  override environment variables, which override the settings of the editor.\n\nEnvironment:\n  \
+                  BREADBOARD_API_URL          address of a BreadBoard engine, which then answers\n  \
+                  BREADBOARD_API_TOKEN        its token\n  \
+                  OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY\n                              \
+                  key of a provider, sent to its own address only\n  \
+                  BREADBOARD_MODEL_TOKEN      key of the model at --model-url\n  \
+                  BREADBOARD_EMBEDDING_TOKEN  key of the embedding model\n  \
+                  BREADBOARD_RERANKER_TOKEN   key of the reranker",
+    after_long_help = super::exit::EXIT_HELP,
     args_conflicts_with_subcommands = true
 )]
 pub(crate) struct Cli {
     /// What to do; nothing means to serve.
     #[command(subcommand)]
     pub command: Option<Command>,
-    /// Serve on stdin and stdout; the default, accepted because many editors say it.
+    /// Serve over stdin and stdout. This is the default; many editors pass it.
     #[arg(long)]
     pub stdio: bool,
     /// Accepted because many editors say it; `initialize` carries the same number.
@@ -52,100 +56,111 @@ pub(crate) struct Cli {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Ask one question about a workspace and stream the answer to the terminal.
+    /// Ask a question about a workspace and stream the answer to the terminal.
     #[command(after_help = super::exit::ASK_EXIT_HELP)]
     Ask(AskArgs),
-    /// Be an agent on stdio for a client of the Agent Client Protocol (Zed, JetBrains and others), with any engine behind. Nothing is
-    /// written or run without --trust; the folder of a session is the one that the client names.
+    /// Run as an agent over stdio for Zed, JetBrains and other clients of the Agent Client Protocol, with any engine behind it. Nothing
+    /// is written or run without --trust; the client chooses the folder of each session.
     Acp(Box<AcpArgs>),
-    /// Take back what a turn changed in the files: shows what it would do, and asks.
+    /// Undo what a turn changed in your files, after showing what that means and asking.
     Undo(UndoArgs),
-    /// Check the installation, the engine, the model, trust and the state directory, and say what to do.
+    /// Check the installation, engine, model, trust and state directory, and say how to fix what is wrong.
     #[command(after_help = super::exit::DOCTOR_EXIT_HELP)]
     Doctor(ReportArgs),
-    /// Choose who answers: an agent, a model or search only, each tried before it is kept in your own settings file.
+    /// Choose who answers: an agent, a model or search alone. Your choice is tried, then saved in your own settings file.
     #[command(after_help = super::exit::SETUP_EXIT_HELP)]
     Setup(SetupArgs),
-    /// List the sessions of a workspace, newest first, or find those in which something was said.
+    /// List or search the sessions of a workspace, newest first; show, pin or delete one.
     Sessions(SessionsArgs),
-    /// List the agents that --agent takes: their programs, whether they are installed, and how one logs in.
+    /// List the agents that --agent accepts, whether each is installed, and how to log in.
     Agents(ReportArgs),
-    /// Say of a command line whether it would run, be asked about or be refused, and why.
+    /// Say whether a command would run, need your approval or be refused, and why.
     Policy(PolicyArgs),
-    /// Show where the logs are, and the last lines of the newest one or of one agent's.
+    /// Show where the logs are, and the last lines of the newest one or of an agent's.
     Logs(LogsArgs),
-    /// Print the script that completes this command line in a shell.
+    /// Print a completion script for your shell.
     Completions(CompletionsArgs),
-    /// Print the manual page, of the program or of one subcommand.
+    /// Print the manual page of the program or of a subcommand.
     Man(ManArgs),
-    /// Write the JSON schemas of the wire.
+    /// Write the JSON schemas of the protocol.
     Schema(SchemaArgs),
-    /// Serve workspaces to several clients at once, over HTTP and WebSocket (the desktop host).
+    /// Serve workspaces to several clients at once over HTTP and WebSocket, as a desktop host.
     Engine(EngineArgs),
-    /// Get the token of a desktop host for the pairing code in its terminal, which is read from stdin.
+    /// Get the token of a desktop host in exchange for the pairing code in its terminal, read from stdin.
     Pair(super::pair_args::PairArgs),
-    /// Serve the wire of an engine without the engine, to build and test a client against.
+    /// Simulate an engine, to build and test a client against.
     Simulate(super::simulate_args::SimulateArgs),
     /// Stand over a program and end what it leaves running; the server starts it.
     #[command(hide = true)]
     Guard(GuardArgs),
 }
 
+/// Heading of the options that say who answers.
+const WHO: &str = "Who answers";
+/// Heading of the options that make searching better.
+const SEARCH: &str = "Search";
+
 /// Settings of the server, the strongest layer.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ServerArgs {
-    /// Which engine runs the turns: embedded, breadboard, desktop, desktop:<url of a host>, acp, or acp:"<command line of an agent>"
-    /// [default: embedded].
-    #[arg(long, value_parser = EngineArg::read, value_name = "KIND")]
+    /// Which engine runs the turns: embedded (built in), breadboard, desktop, desktop:<url of a host>, acp, or acp:"<command line of
+    /// an agent>" [default: embedded].
+    #[arg(long, value_parser = EngineArg::read, value_name = "KIND", help_heading = WHO)]
     pub engine: Option<EngineArg>,
-    /// The agent of the acp engine: opencode, claude-agent-acp, codex-acp, gemini-cli, qwen-code, goose or another that the
-    /// settings name; alone it means `--engine acp`.
-    #[arg(long, value_name = "NAME")]
+    /// Which agent answers: opencode, claude-agent-acp, codex-acp, gemini-cli, qwen-code, goose, or another from your settings;
+    /// implies `--engine acp`.
+    #[arg(long, value_name = "NAME", help_heading = WHO)]
     pub agent: Option<String>,
-    /// Base URL of a breadboard engine or a desktop host; alone it means `--engine breadboard`.
-    #[arg(long, value_name = "URL")]
+    /// Address of a BreadBoard engine or a desktop host; on its own it implies `--engine breadboard`.
+    #[arg(long, value_name = "URL", help_heading = WHO, hide_short_help = true)]
     pub engine_url: Option<String>,
-    /// Configuration file of a breadboard engine, as the engine names it; alone it means `--engine breadboard`.
-    #[arg(long, value_name = "PATH", value_parser = path_of_configuration)]
+    /// Configuration file of a BreadBoard engine, by the engine's own path; on its own it implies `--engine breadboard`.
+    #[arg(long, value_name = "PATH", value_parser = path_of_configuration, help_heading = WHO, hide_short_help = true)]
     pub config: Option<String>,
-    /// The model of the embedded engine.
-    #[arg(long, value_name = "NAME")]
+    /// Model for the built-in engine.
+    #[arg(long, value_name = "NAME", help_heading = WHO)]
     pub model: Option<String>,
-    /// Its provider: openai (and anything compatible), anthropic, gemini or ollama.
-    #[arg(long, value_name = "PROVIDER", requires = "model")]
+    /// Provider of the model: openai (or anything compatible), anthropic, gemini or ollama [default: guessed from the name].
+    #[arg(long, value_name = "PROVIDER", requires = "model", help_heading = WHO)]
     pub model_provider: Option<String>,
-    /// Its base URL [default: the provider's own].
-    #[arg(long, value_name = "URL", requires = "model")]
+    /// Base URL of the model [default: the provider's own].
+    #[arg(long, value_name = "URL", requires = "model", help_heading = WHO)]
     pub model_url: Option<String>,
-    /// An embedding model, by which searches of the embedded engine compare meanings too: text of a trusted workspace goes to it.
-    #[arg(long, value_name = "NAME")]
+    /// Embedding model, so that the built-in engine also searches by meaning; text of a trusted workspace is sent to it.
+    #[arg(long, value_name = "NAME", help_heading = SEARCH, hide_short_help = true)]
     pub embedding_model: Option<String>,
-    /// Its provider: openai (and anything compatible) or ollama.
-    #[arg(long, value_name = "PROVIDER", requires = "embedding_model")]
+    /// Provider of the embedding model: openai (or anything compatible) or ollama.
+    #[arg(long, value_name = "PROVIDER", requires = "embedding_model", help_heading = SEARCH, hide_short_help = true)]
     pub embedding_provider: Option<String>,
-    /// Its base URL [default: the provider's own].
-    #[arg(long, value_name = "URL", requires = "embedding_model")]
+    /// Base URL of the embedding model [default: the provider's own].
+    #[arg(long, value_name = "URL", requires = "embedding_model", help_heading = SEARCH, hide_short_help = true)]
     pub embedding_url: Option<String>,
-    /// A model that reads the best passages of each search of the embedded engine and puts them in order: text of a trusted workspace goes
-    /// to it.
-    #[arg(long, value_name = "NAME")]
+    /// Model that reads the best passages of each search and puts them in order; text of a trusted workspace is sent to it.
+    #[arg(long, value_name = "NAME", help_heading = SEARCH, hide_short_help = true)]
     pub reranker_model: Option<String>,
-    /// How it is asked: chat, rerank (the endpoint of Cohere, Jina, vLLM, llama.cpp) or tei (that of text-embeddings-inference)
+    /// How to ask the reranker: chat, rerank (the endpoint of Cohere, Jina, vLLM and llama.cpp) or tei (text-embeddings-inference)
     /// [default: chat].
-    #[arg(long, value_name = "PROTOCOL", requires = "reranker_model", value_parser = reranker_protocol)]
+    #[arg(
+        long,
+        value_name = "PROTOCOL",
+        requires = "reranker_model",
+        value_parser = reranker_protocol,
+        help_heading = SEARCH,
+        hide_short_help = true
+    )]
     pub reranker_protocol: Option<RerankerProtocol>,
-    /// The provider of a chat model: openai (and anything compatible), anthropic, gemini or ollama.
-    #[arg(long, value_name = "PROVIDER", requires = "reranker_model")]
+    /// Provider of a chat model that reranks: openai (or anything compatible), anthropic, gemini or ollama.
+    #[arg(long, value_name = "PROVIDER", requires = "reranker_model", help_heading = SEARCH, hide_short_help = true)]
     pub reranker_provider: Option<String>,
-    /// Its base URL [default: the provider's own; rerank and tei have none].
-    #[arg(long, value_name = "URL", requires = "reranker_model")]
+    /// Base URL of the reranker [default: the provider's own; rerank and tei have none].
+    #[arg(long, value_name = "URL", requires = "reranker_model", help_heading = SEARCH, hide_short_help = true)]
     pub reranker_url: Option<String>,
-    /// Trust the workspace: files may be written and commands run. The built-in engine asks for each; BreadBoard and agents ask
+    /// Trust the workspace: files may be written and commands run. The built-in engine asks before each; BreadBoard and agents ask
     /// as their configuration or mode says.
-    #[arg(long)]
+    #[arg(long, help_heading = super::standing_args::PERMISSIONS)]
     pub trust: bool,
-    /// Directory of the journal [default: breadboard-ls in the user's state directory].
-    #[arg(long, value_name = "DIR")]
+    /// Directory where sessions are kept [default: breadboard-ls in your state directory].
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub state_dir: Option<String>,
     /// What needs no question, and where commands run.
     #[command(flatten)]
@@ -226,31 +241,31 @@ impl EngineArg {
 /// Options of `ask`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AskArgs {
-    /// The question, or what to do; `-` reads it from stdin. What is piped in goes along with it. Without one, --continue and
-    /// --session put what waits for an answer, or ask the engine to continue where it stopped.
+    /// The question or task, in quotes or as several words; `-` reads it from stdin. Whatever is piped in goes along with it. With --continue or --session it may be
+    /// left out: you are then asked what the session waits for, or the engine continues where it stopped.
     #[arg(required_unless_present_any = ["go_on", "session"])]
-    pub question: Option<String>,
-    /// The folder it is about.
+    pub question: Vec<String>,
+    /// The folder that the question is about.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub workspace: PathBuf,
-    /// Go on with the newest session of the workspace.
+    /// Continue the newest session of the workspace.
     #[arg(long = "continue", conflicts_with = "session")]
     pub go_on: bool,
-    /// Go on with this session; `breadboard-ls sessions` lists them. With --engine or --agent, the one named there goes on with its
-    /// conversation, in a new session.
+    /// Continue this session (`breadboard-ls sessions` lists them). With --engine or --agent, the one you name takes over the
+    /// conversation in a new session.
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
-    /// Go on in a new session that begins with the conversation of that one, which stays as it is.
+    /// Continue in a new session that begins with the conversation so far; the old session stays as it is.
     #[arg(long)]
     pub branch: bool,
-    /// Set the mode of the agent's session first, by its id, as in --mode plan; an unknown one is answered with those there are.
+    /// Switch to this mode first, as in --mode plan; an unknown mode lists the ones there are.
     #[arg(long, value_name = "ID")]
     pub mode: Option<String>,
-    /// Give up when the engine takes longer than this to make a session, to say its first word or to be connected again, or asks
-    /// for a longer wait before it takes the question [default: 200, 600, 60 and 120].
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Give up when the engine takes longer than this to start a session, to begin its answer or to reconnect, or asks for a longer
+    /// wait before it takes the question [default: 200, 600, 60 and 120].
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
     pub timeout: Option<u64>,
-    /// Print the server's raw notifications, one JSON message a line, and nothing else.
+    /// Print only the server's raw notifications, one JSON message per line.
     #[arg(long)]
     pub json: bool,
     /// Settings of the server.
@@ -295,10 +310,10 @@ pub(crate) struct UndoArgs {
 /// Options of `agents` and `doctor`, and of `sessions`: what to report of, and how.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ReportArgs {
-    /// The folder it is about.
+    /// The workspace folder.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub workspace: PathBuf,
-    /// Print it as JSON.
+    /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,
     /// Settings of the server.
@@ -309,7 +324,7 @@ pub(crate) struct ReportArgs {
 /// Options of `setup`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SetupArgs {
-    /// The folder that an agent is tried in.
+    /// The folder in which to try an agent.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub workspace: PathBuf,
 }
@@ -317,19 +332,19 @@ pub(crate) struct SetupArgs {
 /// Options of `sessions`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SessionsArgs {
-    /// Only sessions whose title, agent, or one of whose prompts or answers has all of these words; the beginning of a word will do.
+    /// Only sessions with all of these words in the title, the agent's name, or one prompt or answer. The beginning of a word is enough.
     #[arg(long, value_name = "WORDS")]
     pub search: Option<String>,
-    /// Print the conversation of this session as Markdown. The beginning of an id will do, here and below.
+    /// Print the conversation of this session as Markdown. The beginning of an id is enough, here and below.
     #[arg(long, value_name = "ID", group = "of_one", conflicts_with = "search")]
     pub show: Option<String>,
-    /// Pin this session first, so that it stands before the others and is kept.
+    /// Pin this session, so that it is listed first and always kept.
     #[arg(long, value_name = "ID", group = "of_one")]
     pub pin: Option<String>,
-    /// Pin this session no more.
+    /// Unpin this session.
     #[arg(long, value_name = "ID", group = "of_one")]
     pub unpin: Option<String>,
-    /// Stop this session and delete it with all that was said in it. Files stay as they are.
+    /// Stop this session and delete it with everything said in it. Files stay as they are.
     #[arg(long, value_name = "ID", group = "of_one")]
     pub delete: Option<String>,
     /// Of which workspace, and how.
@@ -340,9 +355,9 @@ pub(crate) struct SessionsArgs {
 /// Options of `policy`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PolicyArgs {
-    /// The command line, in one word of the shell, as in policy "cargo test && git push".
+    /// The command line, in quotes, as in policy "cargo test && git push".
     pub command: String,
-    /// The folder that it would run in, which is taken for the whole workspace.
+    /// The folder in which it would run, taken as the whole workspace.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub workspace: PathBuf,
     /// Print the answer as JSON.
@@ -356,12 +371,12 @@ pub(crate) struct PolicyArgs {
 /// Options of `logs`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LogsArgs {
-    /// The agent whose log is shown [default: the newest log, behind a list of all].
+    /// The agent whose log to show [default: the newest log, after a list of all logs].
     pub name: Option<String>,
-    /// How many lines of it.
+    /// How many lines of the log to show.
     #[arg(long, value_name = "N", default_value_t = 40)]
     pub lines: usize,
-    /// Directory of the journal, in which the logs are [default: breadboard-ls in the user's state directory].
+    /// Directory where sessions and logs are kept [default: breadboard-ls in your state directory].
     #[arg(long, value_name = "DIR")]
     pub state_dir: Option<String>,
 }
@@ -407,11 +422,10 @@ pub(crate) struct EngineArgs {
     /// Where to listen. An address that other machines can reach needs --tls-cert and --tls-key.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:3199", value_parser = listen_address)]
     pub listen: SocketAddr,
-    /// A folder to serve; several times for several. No client can add one.
+    /// A folder to serve; repeat it for more. Clients cannot add folders.
     #[arg(long, value_name = "DIR", required = true)]
     pub workspace: Vec<PathBuf>,
-    /// The file with the token, which is made where there is none, readable by you alone [default: host/token in the state
-    /// directory].
+    /// File with the token; created, readable by you alone, if it does not exist [default: host/token in the state directory].
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
     /// The certificate chain, as a PEM file.
@@ -420,10 +434,10 @@ pub(crate) struct EngineArgs {
     /// Its key, as a PEM file.
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
-    /// A name by which clients reach this machine, beside its addresses and localhost; several times for several.
+    /// A name by which clients reach this machine, besides its addresses and localhost; repeat it for more.
     #[arg(long, value_name = "NAME")]
     pub allow_host: Vec<String>,
-    /// Show a pairing code at the start, which is done in a terminal anyway.
+    /// Show a pairing code at the start; in a terminal that always happens.
     #[arg(long)]
     pub pair: bool,
     /// Settings of the server.

@@ -62,11 +62,12 @@ pub(super) fn ask(args: &AskArgs, knowledge: Knowledge) -> Exit {
         let _ =
             writeln!(std::io::stderr(), "Reading stdin; end it, or start with </dev/null to leave it out.");
     };
-    let asked = args.question.as_deref();
-    let question = match asked.map(|asked| question::prompt(asked, !terminal.stdin, waits)).transpose() {
-        Ok(question) => question,
-        Err(sentence) => return refuse(&sentence, Exit::Usage),
-    };
+    let asked = (!args.question.is_empty()).then(|| args.question.join(" "));
+    let question =
+        match asked.as_deref().map(|asked| question::prompt(asked, !terminal.stdin, waits)).transpose() {
+            Ok(question) => question,
+            Err(sentence) => return refuse(&sentence, Exit::Usage),
+        };
     let keyboard = Keyboard::find(&terminal, question.as_ref().is_some_and(|question| question.from_stdin));
     let env = |name: &str| std::env::var(name).ok();
     let overrides = stated(&args.server, env);
@@ -119,6 +120,7 @@ fn finish(mut turn: AskTurn, ended: Result<(), AskEnded>) -> Exit {
         Err(AskEnded::GaveUp) => Exit::Failed,
         // Nobody reads any more, so there is nothing to say and nobody to say it to.
         Err(AskEnded::Unread) => Exit::Failed,
+        Err(AskEnded::Unwritten(sentence)) => refuse(&sentence, Exit::Failed),
         Err(AskEnded::Client(error)) => return give_up(turn.client, &error),
     };
     turn.client.finish(END);

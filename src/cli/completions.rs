@@ -8,6 +8,7 @@ use clap::{Command, CommandFactory};
 
 use super::args::{Cli, CompletionsArgs, ManArgs};
 use super::exit::Exit;
+use super::printed::print;
 
 const NAME: &str = "breadboard-ls";
 
@@ -17,9 +18,7 @@ pub(super) fn completions(args: &CompletionsArgs) -> Exit {
     clap_complete::generate(args.shell, &mut shown(), NAME, &mut script);
     // For bash, 4.6 takes the hyphen of our name for the place where a subcommand begins, in one of two places.
     let script = String::from_utf8_lossy(&script).replace("breadboard__subcmd__ls", "breadboard__ls");
-    // A reader that has gone away has what it wanted.
-    let _ = std::io::stdout().lock().write_all(script.as_bytes());
-    Exit::Done
+    print(script.as_bytes(), Exit::Done)
 }
 
 /// Writes a manual page to stdout.
@@ -37,9 +36,7 @@ pub(super) fn manual_page(args: &ManArgs) -> Exit {
     };
     // Into memory nothing fails.
     let _ = clap_mangen::Man::new(page).render(&mut text);
-    // A reader that has gone away has what it wanted.
-    let _ = std::io::stdout().lock().write_all(&text);
-    Exit::Done
+    print(&text, Exit::Done)
 }
 
 /// The command line without what only programs say.

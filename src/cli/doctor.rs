@@ -2,7 +2,6 @@
 //!
 //! Owns the list of checks. Never changes anything, starts no turn, and shows no token.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -17,8 +16,10 @@ use super::handshake::{END, hello, initialize, start};
 use super::knowledge::{Knowledge, KnownAgent, KnownAgents};
 use super::mcp_check::tool_servers;
 use super::origin_check::{engine_origin, model};
+use super::printed::print;
 use super::proxy::Proxies;
 use super::session_trial::{SessionTrial, session, trial};
+use super::shown_warning::warning;
 use super::state_check::{look, state};
 use super::terminal::{Terminal, visible};
 use super::user_settings::stated;
@@ -56,9 +57,7 @@ pub(super) fn doctor(args: &ReportArgs, knowledge: Knowledge) -> Exit {
         });
         text
     };
-    // A reader that has gone away has what it wanted.
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
-    if failed == 0 { Exit::Done } else { Exit::Failed }
+    print(text.as_bytes(), if failed == 0 { Exit::Done } else { Exit::Failed })
 }
 
 /// The checks themselves, for whoever reads them another way.
@@ -183,21 +182,10 @@ fn visit(args: &ReportArgs, workspace: Option<&Path>, try_session: bool, termina
 
 fn no_server(error: &ClientError, last: &[String]) -> Check {
     let advice = match last.last() {
-        Some(line) => format!("its last words: {}", visible(line)),
+        Some(line) => format!("the last thing it printed: {}", visible(line)),
         None => "reinstall breadboard-ls, or report this with the output of `doctor --json`".to_owned(),
     };
     Check::fail("server", error.to_string(), advice)
-}
-
-/// The text of a warning or an error that the server shows or logs.
-fn warning(raw: &str) -> Option<String> {
-    let message: Value = serde_json::from_str(raw).ok()?;
-    let method = message.get("method")?.as_str()?;
-    if !matches!(method, "window/showMessage" | "window/logMessage") {
-        return None;
-    }
-    let level = message.pointer("/params/type")?.as_u64()?;
-    (level <= 2).then(|| message.pointer("/params/message").and_then(Value::as_str).map(str::to_owned))?
 }
 
 /// The server is there before its engine is: asks again while it says that it connects.
@@ -247,7 +235,7 @@ fn server(took: Duration) -> Check {
     if took <= SLOW_START {
         Check::ok("server", found)
     } else {
-        Check::warn("server", found, "a cold disk or a busy machine does this; run it again")
+        Check::warn("server", found, "a cold disk or a busy machine can cause this; run it again")
     }
 }
 
@@ -289,16 +277,20 @@ fn engine(hello: &InitResult, error: Option<&str>, agent: Option<&KnownAgent>) -
 fn trust(trusted: bool, kind: EngineKind) -> Check {
     let found = match (trusted, kind) {
         (true, EngineKind::Acp) => {
-            "given: the agent may be started; whether it asks before it writes or runs is up to its mode"
+            "given: the agent may be started; whether it asks before it writes or runs depends on its mode"
         }
         (true, EngineKind::Breadboard | EngineKind::Desktop) => {
-            "given: writes and commands may happen; whether the engine asks first is up to its configuration"
+            "given: files may be written and commands run; whether the engine asks first depends on its configuration"
         }
-        (true, EngineKind::Embedded) => "given: writes and commands may be asked for, each one is",
+        (true, EngineKind::Embedded) => {
+            "given: files may be written and commands run; the engine asks before each, unless a rule of yours allows it"
+        }
         (false, EngineKind::Acp) => {
-            "not given: the agent is not started; --trust, or the question of `ask`, gives it"
+            "not given: the agent is not started; give --trust, or answer yes when `ask` asks"
         }
-        (false, _) => "not given: reading and searching work; --trust, or the question of `ask`, gives it",
+        (false, _) => {
+            "not given: reading and searching work; writing files and running commands need --trust"
+        }
     };
     Check::ok("trust", found)
 }
@@ -338,7 +330,7 @@ fn commands() -> Check {
         ),
         false => Check::warn(
             "commands",
-            "this system cannot confine commands: what the server runs sees all files of yours",
+            "this system cannot confine commands: what the server runs can reach all your files",
             "run commands in the terminal of the editor, or the server in a container; Linux 5.19 and newer can confine them",
         ),
     }
@@ -350,10 +342,9 @@ fn on_path(agents: &KnownAgents) -> Check {
         agents.all.iter().filter(|agent| agent.at.is_some()).map(|agent| agent.name.as_str()).collect();
     match found.first() {
         Some(one) => Check::ok("agents", format!("on PATH: {}; try --agent {one}", found.join(", "))),
-        None => Check::ok(
-            "agents",
-            "none that is known is on PATH; `breadboard-ls agents` says how to install one",
-        ),
+        None => {
+            Check::ok("agents", "no known agent is on PATH; `breadboard-ls agents` says how to install one")
+        }
     }
 }
 

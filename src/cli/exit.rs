@@ -19,19 +19,24 @@ pub enum Exit {
     Interrupted,
 }
 
+/// The exit codes of every command, for the help of the program.
+pub(super) const EXIT_HELP: &str = "Exit codes:\n  0    done\n  1    failed, or a check failed\n  2    wrong usage\n  3    the server could not be \
+started, exited early or sent invalid messages\n  4    something needed an answer and nobody could be asked\n  130  stopped with Ctrl-C";
+
 /// The exit codes of `ask` for its help.
 pub(super) const ASK_EXIT_HELP: &str = "The answer and proposed diffs go to stdout, everything else to stderr.\n\n\
-Exit codes:\n  0    answered\n  1    the turn failed, was refused, cut or not done, or the engine kept silent\n  2    wrong usage\n  3    the server could not be started, ended \
-early or spoke nonsense\n  4    a permission was denied because nobody could be asked\n  130  stopped by Ctrl-C";
+Exit codes:\n  0    answered\n  1    the turn failed, was refused, was cut short or did not do what was asked, or the engine kept silent\n  2    wrong \
+usage\n  3    the server could not be started, exited early or sent invalid messages\n  4    a permission was denied because nobody could be \
+asked\n  130  stopped with Ctrl-C";
 
 /// The exit codes of `doctor` for its help.
 pub(super) const DOCTOR_EXIT_HELP: &str =
-    "Exit codes:\n  0    no check failed (warnings may be there)\n  1    a check failed\n  2    wrong usage";
+    "Exit codes:\n  0    no check failed (there may be warnings)\n  1    a check failed\n  2    wrong usage";
 
 /// The exit codes of `setup` for its help, with what it says of keys and of the file.
-pub(super) const SETUP_EXIT_HELP: &str = "Reads its answers line by line from stdin. Keys are read from the environment (OPENAI_API_KEY and \
-others) and never kept.\n\nThe file is breadboard-ls/settings.json in $XDG_CONFIG_HOME or ~/.config; `engine` and `model` in it are those of the \
-settings, and count where no editor, option or variable names either.\n\nExit codes:\n  0    kept\n  1    it could not be kept\n  2    wrong \
+pub(super) const SETUP_EXIT_HELP: &str = "Answers are read from stdin, one per line. Keys are read from the environment (OPENAI_API_KEY and \
+others) and never saved.\n\nThe file is breadboard-ls/settings.json in $XDG_CONFIG_HOME or ~/.config. Its `engine` and `model` apply \
+where no editor, option or variable names either.\n\nExit codes:\n  0    saved\n  1    it could not be saved\n  2    wrong \
 usage\n  3    the server could not be started\n  4    nothing was chosen";
 
 impl Exit {

@@ -4,7 +4,7 @@
 //! taken out once more. Never opens a file that is not in the list.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -12,6 +12,7 @@ use super::args::LogsArgs;
 use super::ask::refuse;
 use super::exit::Exit;
 use super::knowledge::Knowledge;
+use super::printed::print;
 use super::terminal::visible;
 use super::variables::TOKEN_VARIABLES;
 use crate::domain::policy::redact::Redactor;
@@ -44,9 +45,7 @@ pub(super) fn logs(args: &LogsArgs, knowledge: Knowledge) -> Exit {
         },
         None => overview(&place, &found, args.lines),
     };
-    // A reader that has gone away has what it wanted.
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
-    Exit::Done
+    print(text.as_bytes(), Exit::Done)
 }
 
 fn unknown(name: &str, found: &[FoundLog], place: &Path) -> String {

@@ -16,16 +16,19 @@ use crate::protocol::mcp::McpServerSetting;
 /// Bytes of a file of servers.
 const FILE: u64 = 1 << 20;
 
+/// Heading of the options about servers of tools.
+const TOOLS: &str = "Tools";
+
 /// Servers of tools, resources and prompts.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct McpArgs {
-    /// A server of tools (Model Context Protocol) for the embedded engine or the agent: a name, and its command line or its address,
-    /// as in --mcp "docs=npx -y docs-server" or --mcp docs=https://docs.example/mcp; may be given several times.
-    #[arg(long, value_name = "NAME=SERVER", value_parser = McpArg::read)]
+    /// Tool server (Model Context Protocol) for the built-in engine or the agent: a name and a command line or URL, as in
+    /// --mcp "docs=npx -y docs-server" or --mcp docs=https://docs.example/mcp. Repeatable.
+    #[arg(long, value_name = "NAME=SERVER", value_parser = McpArg::read, help_heading = TOOLS)]
     pub mcp: Vec<McpArg>,
-    /// A file with such servers, as other clients have them ({"mcpServers": {…}}). ${NAME} in its env and headers stands for a
-    /// variable of the environment.
-    #[arg(long, value_name = "FILE", value_parser = McpConfig::read)]
+    /// JSON file with such servers, in the form that other clients use ({"mcpServers": {…}}). ${NAME} in env and headers is replaced
+    /// by that environment variable.
+    #[arg(long, value_name = "FILE", value_parser = McpConfig::read, help_heading = TOOLS, hide_short_help = true)]
     pub mcp_config: Option<McpConfig>,
 }
 

@@ -28,6 +28,7 @@ mod own_words;
 mod pair;
 mod pair_args;
 mod policy;
+mod printed;
 mod private_file;
 mod proxy;
 mod render;
@@ -35,6 +36,7 @@ mod schema;
 mod session_trial;
 mod sessions;
 mod setup;
+mod shown_warning;
 mod simulate;
 mod simulate_args;
 mod simulate_help;
@@ -51,6 +53,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 
 use self::args::{Cli, Command, ServeOptions, ServerArgs, Serving};
 pub(crate) use self::exit::Exit;
@@ -64,9 +67,9 @@ use crate::protocol::settings::{EngineKind, ModelSetting, Overrides, Settings};
 use crate::store::resolve_state_dir;
 
 /// What a person is told who starts us without a word: an editor would be served in silence.
-const BARE: &str = "breadboard-ls is a language server: an editor starts it and speaks to it on stdin and stdout.\n\n  \
-  breadboard-ls setup     chooses who answers\n  breadboard-ls ask \"…\"   asks a question here\n  breadboard-ls doctor    checks what is there\n  breadboard-ls --help    has \
-the rest\n  breadboard-ls --stdio   serves all the same\n";
+const BARE: &str = "breadboard-ls is a language server: editors start it and talk to it over stdin and stdout.\n\nIn a terminal:\n  \
+  breadboard-ls setup     choose who answers\n  breadboard-ls ask \"…\"   ask about the code in this folder\n  breadboard-ls doctor    check \
+that everything works\n  breadboard-ls --help    list all commands and options\n  breadboard-ls --stdio   start the server anyway\n";
 
 /// Reads the command line and does what it says. `serve` serves one editor on stdin and stdout; it comes in as a value,
 /// so that the command line is tested without an editor.
@@ -93,6 +96,9 @@ where
         Err(refusal) => {
             // Help and version go to stdout with 0, everything else to stderr with 2; a closed stream changes neither.
             let _ = refusal.print();
+            if refusal.kind() == ErrorKind::InvalidSubcommand {
+                let _ = writeln!(std::io::stderr(), "To ask a question: breadboard-ls ask \"…\"");
+            }
             return if refusal.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() };
         }
     };

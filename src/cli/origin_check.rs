@@ -38,7 +38,7 @@ pub(super) fn engine_origin(
     let Some(text) = url else {
         let unused = Check::warn(
             "token",
-            format!("{ENV_API_TOKEN} is set, but no engine url is: it goes nowhere"),
+            format!("{ENV_API_TOKEN} is set, but no engine URL is, so it is sent nowhere"),
             "set BREADBOARD_API_URL or --engine-url, or remove the token",
         );
         return if has_token { vec![unused] } else { Vec::new() };
@@ -68,8 +68,8 @@ pub(super) fn model(
     let Some(setting) = &overrides.model else {
         return vec![Check::warn(
             "model",
-            "none is configured: questions are answered by searching the workspace",
-            "for a conversation give --model NAME, and --model-url URL for an endpoint of your own",
+            "none is configured, so answers are what searching the workspace finds",
+            "run `breadboard-ls setup`, or give --model NAME (and --model-url URL for an endpoint of your own)",
         )];
     };
     let base = match (knowledge.model_base)(setting) {
@@ -146,13 +146,13 @@ fn reach(id: &'static str, url: &Url, proxies: &Proxies) -> Check {
         None => (url, origin),
     };
     match connect(target) {
-        Ok(took) => Check::ok(id, format!("{shown} takes connections ({} ms)", took.as_millis())),
+        Ok(took) => Check::ok(id, format!("{shown} can be reached ({} ms)", took.as_millis())),
         Err(why) => Check::fail(
             id,
-            format!("{shown} does not take connections: {why}"),
+            format!("{shown} cannot be reached: {why}"),
             match proxy {
-                Some(_) => "check the proxy, or except the host in NO_PROXY",
-                None => "check that it runs, the URL, the network, and whether a proxy is needed",
+                Some(_) => "check the proxy, or name the host in NO_PROXY",
+                None => "check that it is running, the URL, the network, and whether you need a proxy",
             },
         ),
     }

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use super::engine_advice::NO_ADDRESS;
 use crate::domain::configuration;
+use crate::engine::acp::UNHEARD;
 
 /// How the server names a desktop host in what it says of one.
 const HOST: &str = "The desktop host at ";
@@ -16,6 +17,8 @@ pub(super) fn own_words(sentence: &str) -> Cow<'_, str> {
         Cow::Owned(format!("{sentence} Name it with --config."))
     } else if sentence.contains(NO_ADDRESS) {
         Cow::Owned(format!("{sentence} Or give it with --engine-url."))
+    } else if sentence.contains(UNHEARD) {
+        Cow::Owned(format!("{sentence} Here, Ctrl-C ends it."))
     } else if let Some(host) = host_that_wants_a_token(sentence) {
         Cow::Owned(format!("{sentence} {}", pair_with(host)))
     } else {
@@ -57,6 +60,8 @@ mod tests {
             serde_json::from_value(json!({ "kind": "breadboard" })).expect("is a setting");
         let no_address = Setup::read(&setting, None, None).err().expect("there is no address").message;
         assert_eq!(own_words(&no_address), format!("{no_address} Or give it with --engine-url."));
+        let deaf = format!("The agent `a` was told to stop 30 seconds ago and has not; {UNHEARD}.");
+        assert_eq!(own_words(&deaf), format!("{deaf} Here, Ctrl-C ends it."));
         assert_eq!(own_words("The turn failed."), "The turn failed.");
     }
 

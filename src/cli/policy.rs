@@ -2,7 +2,6 @@
 //!
 //! Owns the answer's text. Runs nothing and asks no server: it reads the line as the server does, with the same policy.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use serde_json::json;
@@ -10,6 +9,7 @@ use serde_json::json;
 use super::args::{PolicyArgs, overrides};
 use super::ask::{folder, refuse};
 use super::exit::Exit;
+use super::printed::print;
 use super::terminal::visible;
 use crate::app::standing::place_in;
 use crate::domain::policy::judgement::{Judgement, PathPlace, PathPlaces, ShellKind, judge_command};
@@ -33,10 +33,7 @@ pub(super) fn policy(args: &PolicyArgs) -> Exit {
         true => as_json(&judgement, &verdict),
         false => as_text(&judgement, &verdict, standing.mode.as_str()),
     };
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Ok(()) => Exit::Done,
-        Err(_) => Exit::Failed,
-    }
+    print(text.as_bytes(), Exit::Done)
 }
 
 fn as_text(judgement: &Judgement, verdict: &PolicyVerdict, mode: &str) -> String {

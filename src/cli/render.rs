@@ -22,6 +22,7 @@ use super::terminal::{TerminalLook, Tone, diff, marked, marked_line, visible, vi
 use crate::domain::approval::PermissionStatus;
 use crate::domain::context::item::ContextChip;
 use crate::domain::fact::{Answered, Fact, NoticeLevel, Patch};
+use crate::domain::shown::ShownPieces;
 use crate::domain::view::{Block, BlockBody, Change, ChangeOp, Lane};
 use crate::protocol::settings::EngineKind;
 
@@ -82,6 +83,8 @@ pub(super) struct AnswerEnding {
 #[derive(Debug)]
 pub(super) struct Renderer {
     seen: SeenSoFar,
+    /// The answer as it comes, made safe to show.
+    pieces: ShownPieces,
     /// What of the answer is not drawn yet, where it is drawn and not passed on as it is.
     markdown: Option<Markdown>,
     place: RenderPlace,
@@ -110,6 +113,7 @@ impl Renderer {
     pub(super) fn new(seen: SeenSoFar) -> Self {
         Self {
             seen,
+            pieces: ShownPieces::default(),
             markdown: seen.out.colour.then(Markdown::default),
             place: RenderPlace::Before,
             blank: false,
@@ -187,7 +191,11 @@ impl Renderer {
             BlockBody::Assistant { text, truncated, .. } => {
                 self.text(pieces, &block.id, text);
                 if *truncated {
-                    self.tell(pieces, NoticeLevel::Warning, "The answer is longer than what is shown of it.");
+                    self.tell(
+                        pieces,
+                        NoticeLevel::Warning,
+                        "The rest of the answer is not shown, because it is too long.",
+                    );
                 }
             }
             BlockBody::Reasoning { text, streaming: true } => {
@@ -340,7 +348,12 @@ impl Renderer {
         if text.is_empty() {
             return;
         }
-        let shown = visible(text).into_owned();
+        let shown = self.pieces.push(text);
+        self.say_shown(pieces, shown);
+    }
+
+    /// Text of the answer that is safe to show.
+    fn say_shown(&mut self, pieces: &mut Vec<RenderPiece>, shown: String) {
         if self.answer.len() < REMEMBERED {
             self.answer.push_str(&shown);
         }
@@ -373,6 +386,8 @@ impl Renderer {
     }
 
     fn end_line(&mut self, pieces: &mut Vec<RenderPiece>) {
+        let joining = self.pieces.finish();
+        self.say_shown(pieces, joining);
         let rest = self.markdown.as_mut().map(Markdown::finish).unwrap_or_default();
         self.put(pieces, rest);
         if self.place == RenderPlace::Within {

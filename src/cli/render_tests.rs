@@ -469,3 +469,31 @@ fn answers_have_the_engines_labels_and_a_key_each_and_a_rule_says_where_it_holds
         Some(&Choice { key: "n".into(), decision: Decision::Deny, option_id: None, label: "Deny".into() })
     );
 }
+
+#[test]
+fn a_character_that_comes_in_two_pieces_is_shown_as_one_with_and_without_colours() {
+    let family = "\u{1f469}\u{200d}\u{1f469}\u{200d}\u{1f467}";
+    let token = |text: &str| event("transcript.assistant_stream", "assistant.token", json!({"token": text}));
+    let whole = format!("A {family}, un\u{a0}: e\u{301}, \u{928}\u{93f}.\n");
+    let events: Vec<SessionEvent> = whole.chars().map(|c| token(&c.to_string())).collect();
+    for out in [TerminalLook::PLAIN, TerminalLook { colour: true }] {
+        let mut renderer = Renderer::new(SeenSoFar { out, err: TerminalLook::PLAIN, one_screen: false });
+        let mut pieces = drawn_of(&mut renderer, Dialect::Desktop, &events);
+        pieces.extend(renderer.close());
+        assert_eq!(answer(&pieces), whole);
+    }
+}
+
+#[test]
+fn what_hides_in_an_answer_is_written_out_once() {
+    let token =
+        event("transcript.assistant_stream", "assistant.token", json!({"token": "a\u{202e}b &#x202e; x\n"}));
+    let mut renderer = Renderer::new(SeenSoFar {
+        out: TerminalLook { colour: true },
+        err: TerminalLook::PLAIN,
+        one_screen: false,
+    });
+    let mut pieces = drawn_of(&mut renderer, Dialect::Desktop, &[token]);
+    pieces.extend(renderer.close());
+    assert_eq!(answer(&pieces), "a⟨U+202E⟩b ⟨U+202E⟩ x\n");
+}

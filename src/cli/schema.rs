@@ -8,6 +8,7 @@ use std::path::Path;
 
 use super::args::SchemaArgs;
 use super::exit::Exit;
+use super::printed::print;
 
 /// The index of all schemas.
 const INDEX: &str = "meta.json";
@@ -16,11 +17,7 @@ const INDEX: &str = "meta.json";
 pub(super) fn schema(args: &SchemaArgs, files: BTreeMap<String, String>) -> Exit {
     let done = if args.out == Path::new("-") { print_index(&files) } else { write_all(&files, &args.out) };
     match done {
-        Ok(text) => {
-            // A reader that has gone away has what it wanted.
-            let _ = std::io::stdout().lock().write_all(text.as_bytes());
-            Exit::Done
-        }
+        Ok(text) => print(text.as_bytes(), Exit::Done),
         Err(sentence) => {
             let _ = writeln!(std::io::stderr(), "breadboard-ls: {sentence}");
             Exit::Failed

@@ -12,10 +12,15 @@ use super::ask::{folder, give_up, refuse};
 use super::client::{Client, ClientError};
 use super::exit::Exit;
 use super::handshake::{ANSWER, END, hello, initialize, start};
-use super::terminal::marked_line;
+use super::printed::print;
+use super::shown_warning::warning;
+use super::terminal::{marked, marked_line};
 use super::transcript;
 use crate::domain::view::Block;
 use crate::protocol::request::{FoundIn, ListSessionsResult, SessionSummary, ViewPageResult};
+
+/// Said of a workspace without sessions.
+const NONE_YET: &str = "There are no sessions of this workspace yet.\n";
 
 /// Characters of a title.
 const TITLE: usize = 80;
@@ -69,10 +74,16 @@ pub(super) fn sessions(args: &SessionsArgs) -> Exit {
         Ok(text) => text,
         Err(error) => return give_up(client, &error),
     };
+    let warnings: Vec<String> = client.drain().iter().filter_map(|raw| warning(raw)).collect();
     client.finish(END);
-    // A reader that has gone away has what it wanted.
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
-    Exit::Done
+    for warning in &warnings {
+        let _ = writeln!(std::io::stderr(), "breadboard-ls: {}", marked(warning));
+    }
+    if warnings.is_empty() {
+        return print(text.as_bytes(), Exit::Done);
+    }
+    // Sessions may be there that cannot be read now, so that there are none is not said.
+    print(if text == NONE_YET { b"" } else { text.as_bytes() }, Exit::Failed)
 }
 
 /// The list, for a person or a program.
@@ -181,7 +192,7 @@ fn lines(listed: &ListSessionsResult) -> String {
         Some(_) => {
             "Nothing was said with these words in a session of this workspace, and no title has them.\n"
         }
-        None => "There are no sessions of this workspace yet.\n",
+        None => NONE_YET,
     };
     if listed.sessions.is_empty() {
         return nowhere.to_owned();

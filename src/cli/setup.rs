@@ -36,7 +36,7 @@ pub(super) fn setup(args: &SetupArgs, knowledge: Knowledge) -> Exit {
         Err(sentence) => return refuse(&sentence, Exit::Usage),
     };
     let Some(file) = settings_path(env) else {
-        return refuse("Your home directory is not known, so nothing can be kept; set HOME.", Exit::Failed);
+        return refuse("Your home directory is not known, so nothing can be saved; set HOME.", Exit::Failed);
     };
     let mut trials = match Trials::begin(&workspace, knowledge) {
         Ok(trials) => trials,
@@ -102,21 +102,21 @@ impl SetupTalk {
     /// Until something works and is kept.
     fn choose(&mut self, trials: &mut Trials, agents: Vec<KnownAgent>) -> Result<Exit, SetupEnded> {
         let (choices, absent) = choices(trials, agents)?;
-        say(&format!("Who is to answer?\n\n{}", menu(&choices)));
+        say(&format!("Who should answer?\n\n{}", menu(&choices)));
         if !absent.is_empty() {
-            say("\nAgents that are not on this machine:\n");
+            say("\nAgents that are not installed here, and how to install them:\n");
             for KnownAgent { name, install, .. } in &absent {
                 say(&format!("   {:<20} {}\n", visible_code(name), install.unwrap_or_default()));
             }
         }
         loop {
-            let typed = ask("\nA number, or Enter to leave it as it is: ")?;
+            let typed = ask("\nA number, or Enter to change nothing: ")?;
             if typed.is_empty() {
                 return Err(SetupEnded::Left);
             }
             let chosen = typed.parse::<usize>().ok().and_then(|at| choices.get(at.checked_sub(1)?));
             let Some(chosen) = chosen else {
-                say(&format!("There are 1 to {}.\n", choices.len()));
+                say(&format!("Type a number from 1 to {}.\n", choices.len()));
                 continue;
             };
             let kept = match chosen {
@@ -137,7 +137,7 @@ impl SetupTalk {
     fn agent(&self, trials: &Trials, agent: &KnownAgent) -> Result<bool, SetupEnded> {
         let name = visible_code(&agent.name);
         let question = format!(
-            "{name} is a program that works in the folder it is started in. Start it in {} to try it? [y/N] ",
+            "{name} works in the folder in which it is started. Start it in {} to try it? [y/N] ",
             visible_code(&self.workspace.to_string_lossy())
         );
         if !matches!(ask(&question)?.to_lowercase().as_str(), "y" | "yes") {
@@ -163,12 +163,12 @@ impl SetupTalk {
         say("Trying it …\n");
         match trials.engine(ServerArgs { engine_url: Some(url.clone()), ..ServerArgs::default() }) {
             Tried::Works => self.kept(Some(json!({ "kind": "breadboard", "url": url })), None, "--trust "),
-            Tried::Fails(why) => told(&format!("{why} A token for it is read from BREADBOARD_API_TOKEN.")),
+            Tried::Fails(why) => told(&format!("{why} Its token is read from BREADBOARD_API_TOKEN.")),
         }
     }
 
     fn address(&self, trials: &mut Trials) -> Result<bool, SetupEnded> {
-        let url = ask("Base URL of an endpoint that speaks as OpenAI's does, as in http://gpu:8000/v1: ")?;
+        let url = ask("Base URL of an endpoint that is compatible with OpenAI, as in http://gpu:8000/v1: ")?;
         if url.is_empty() {
             return Ok(false);
         }
@@ -194,7 +194,7 @@ impl SetupTalk {
         let variable = provider.key_variable.as_deref().unwrap_or(ENV_MODEL_TOKEN);
         if provider.needs_key && !provider.key_is_set {
             return told(&format!(
-                "{} answers with a key only. Put yours into {variable} where your shell starts, and run this again: no key is kept here.",
+                "{} needs a key. Set {variable} to yours where your shell starts, and run this again: no key is kept here.",
                 provider.label
             ));
         }
@@ -203,7 +203,7 @@ impl SetupTalk {
             None => match trials.models(&provider.provider, url.as_deref())? {
                 (_, Some(models)) => models,
                 (Tried::Fails(why), None) => {
-                    return told(&format!("{why} A key is read from {variable}."));
+                    return told(&format!("{why} The key is read from {variable}."));
                 }
                 (Tried::Works, None) => Vec::new(),
             },
@@ -225,7 +225,7 @@ impl SetupTalk {
     fn kept(&self, engine: Option<Value>, model: Option<Value>, flag: &str) -> Result<bool, SetupEnded> {
         keep(&self.file, engine, model).map_err(SetupEnded::Refused)?;
         say(&format!(
-            "Kept in {}. It counts in every editor and command that names nothing else.\n\nTry it:\n\n    breadboard-ls ask {flag}\"What does this project do?\"\n",
+            "Saved in {}. It applies to every editor and command that names nothing else.\n\nTry it:\n\n    breadboard-ls ask {flag}\"What does this project do?\"\n",
             self.file.display()
         ));
         Ok(true)
@@ -266,23 +266,22 @@ fn menu(choices: &[WhoAnswers]) -> String {
                 )
             }
             WhoAnswers::Provider(provider, Some(models)) => {
-                (provider.label.clone(), format!("on this machine, {} models", models.len()))
+                (provider.label.clone(), format!("on this machine, with {} models", models.len()))
             }
             WhoAnswers::Provider(provider, None) => {
                 let variable = provider.key_variable.as_deref().unwrap_or(ENV_MODEL_TOKEN);
                 let is = if provider.key_is_set { "is set" } else { "is not set" };
-                (provider.label.clone(), format!("models, with a key: {variable} {is}"))
+                (provider.label.clone(), format!("models, with a key ({variable} {is})"))
             }
             WhoAnswers::Address => {
-                ("An address of yours".to_owned(), "any endpoint that speaks as OpenAI's does".to_owned())
+                ("An address of yours".to_owned(), "any endpoint that is compatible with OpenAI".to_owned())
             }
             WhoAnswers::Breadboard => ("BreadBoard".to_owned(), "a BreadBoard server".to_owned()),
-            WhoAnswers::Search => (
-                "Search only".to_owned(),
-                "no model: questions are answered with places in the code".to_owned(),
-            ),
+            WhoAnswers::Search => {
+                ("Search only".to_owned(), "no model: answers are places in the code".to_owned())
+            }
         };
-        format!("  {:>2}  {name:<30} {about}\n", at + 1)
+        format!("  {:>2}  {name:<31} {about}\n", at + 1)
     });
     lines.collect()
 }

@@ -10,23 +10,26 @@ use crate::protocol::standing::{CommandConfinement, CommandRunner, StandingOverr
 /// Environment variable with the mode of approvals.
 pub(crate) const ENV_APPROVALS: &str = "BREADBOARD_APPROVALS";
 
+/// Heading of the options that say what may be done.
+pub(super) const PERMISSIONS: &str = "Permissions";
+
 /// What is done, or refused, without asking.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct StandingArgs {
-    /// Do without asking, in a trusted workspace: `reads` (commands that only read), `edits` (these, and edits in the workspace),
-    /// or the commands of a pattern, as in --allow "cargo test *"; may be given several times [default: nothing].
-    #[arg(long, value_name = "WHAT", value_parser = not_empty)]
+    /// Do this without asking, in a trusted workspace: `reads` (commands that only read), `edits` (those, and edits in the
+    /// workspace), or commands that match a pattern, as in --allow "cargo test *". Repeatable [default: nothing].
+    #[arg(long, value_name = "WHAT", value_parser = not_empty, help_heading = PERMISSIONS)]
     pub allow: Vec<String>,
-    /// Refuse the commands of a pattern without asking, as in --deny "git push"; wins over --allow.
-    #[arg(long, value_name = "PATTERN", value_parser = not_empty)]
+    /// Refuse commands that match a pattern without asking, as in --deny "git push"; overrides --allow. Repeatable.
+    #[arg(long, value_name = "PATTERN", value_parser = not_empty, help_heading = PERMISSIONS)]
     pub deny: Vec<String>,
-    /// Where commands run: local_terminal (the editor's terminal, where it has one), or server_runner (processes of the server,
-    /// within bounds) [default: local_terminal].
-    #[arg(long, value_name = "WHERE", value_parser = RunnerArg::read)]
+    /// Where commands run: local_terminal (the editor's terminal, if it has one) or server_runner (processes of the server, with
+    /// limits) [default: local_terminal].
+    #[arg(long, value_name = "WHERE", value_parser = RunnerArg::read, help_heading = PERMISSIONS, hide_short_help = true)]
     pub run_commands: Option<CommandRunner>,
-    /// Which files the commands see and change that the server runs: workspace (the folder, temporary files, caches and toolchains;
-    /// on Linux), or off (all files of yours) [default: workspace].
-    #[arg(long, value_name = "WHICH", value_parser = ConfinementArg::read)]
+    /// Which files commands run by the server can reach: workspace (the folder, temporary files, caches and toolchains; on Linux) or
+    /// off (all your files) [default: workspace].
+    #[arg(long, value_name = "WHICH", value_parser = ConfinementArg::read, help_heading = PERMISSIONS, hide_short_help = true)]
     pub confine_commands: Option<CommandConfinement>,
 }
 

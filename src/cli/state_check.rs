@@ -86,15 +86,19 @@ fn window(before: &StateDir, after: &StateDir, met: bool) -> Check {
     let held = after.windows.iter().filter(|(_, held)| *held).count();
     let ours = taken(before, after);
     let others = held - usize::from(ours.is_some());
-    let found = |own: &str| format!("{own}; {others} other windows use the same sessions");
+    let others = match others {
+        0 => "no other window uses these sessions".to_owned(),
+        1 => "1 other window uses these sessions".to_owned(),
+        many => format!("{many} other windows use these sessions"),
+    };
     match ours {
-        Some(number) => Check::ok("window", found(&format!("this visit was window {number}"))),
+        Some(number) => Check::ok("window", format!("this check was window {number}; {others}")),
         None if met => Check::warn(
             "window",
-            found("this visit was none"),
-            "its sessions lived in memory only; see the state directory and its warnings",
+            format!("this check could keep no session; {others}"),
+            "see the warnings about the state directory and the journal",
         ),
-        None => Check::ok("window", found("this visit was none")),
+        None => Check::ok("window", others),
     }
 }
 
@@ -103,28 +107,28 @@ pub(super) fn state(directory: Option<&Path>, before: &StateDir, after: &StateDi
     let Some(directory) = directory else {
         return vec![Check::warn(
             "state",
-            "no place for state is known: sessions live in memory only",
+            "it is not known where to keep sessions, so they are lost when the program ends",
             "set HOME, or give --state-dir",
         )];
     };
     let shown = directory.display();
     if !after.exists {
         return vec![if met {
-            Check::fail("state", format!("{shown} could not be made"), "give another --state-dir")
+            Check::fail("state", format!("{shown} could not be created"), "give another --state-dir")
         } else {
-            Check::ok("state", format!("{shown} is not there yet; the first start makes it"))
+            Check::ok("state", format!("{shown} does not exist yet; the first start creates it"))
         }];
     }
     let mut checks = vec![match (after.mode, after.writable) {
         (_, false) => Check::fail(
             "state",
             format!("{shown} is not writable"),
-            "make it yours, or give another --state-dir",
+            "make it writable for you, or give another --state-dir",
         ),
         (Some(mode), true) if mode & 0o077 != 0 => Check::warn(
             "state",
             format!("{shown} has mode {mode:04o}"),
-            format!("close it to others: chmod 700 {shown}"),
+            format!("close it to other users: chmod 700 {shown}"),
         ),
         (Some(mode), true) => Check::ok("state", format!("{shown}, mode {mode:04o}")),
         (None, true) => Check::ok("state", format!("{shown}")),
@@ -134,18 +138,18 @@ pub(super) fn state(directory: Option<&Path>, before: &StateDir, after: &StateDi
         Some(bytes) => {
             Check::ok("database", format!("sessions.sqlite3, {} KiB for all windows", bytes >> 10))
         }
-        None => Check::ok("database", "there is no database of sessions yet".to_owned()),
+        None => Check::ok("database", "no session has been stored yet".to_owned()),
     });
     if after.undo_bytes > 0 {
         let kib = after.undo_bytes.div_ceil(1 << 10);
-        let said = format!("{kib} KiB are kept to take turns back, 256 MiB and 14 days at most");
+        let said = format!("{kib} KiB are kept for undo, at most 256 MiB and 14 days");
         checks.push(Check::ok("undo", said));
     }
     if !after.set_aside.is_empty() {
         checks.push(Check::warn(
             "journal",
             format!("set aside earlier: {}", after.set_aside.join(", ")),
-            "older sessions or events are in there; delete the files when you do not need them",
+            "they hold older sessions or events; delete the files when you no longer need them",
         ));
     }
     checks

@@ -17,6 +17,10 @@ use crate::domain::edits::patch;
 use crate::domain::edits::text::content_hash;
 use crate::domain::edits::whole_diff::{deleted_diff, renamed_diff};
 
+/// What every tool that writes or runs answers in a workspace without trust.
+pub(crate) const UNTRUSTED: &str =
+    "The workspace is not trusted, so nothing may be changed or run; the user must trust it first.";
+
 /// Largest text a patch may make; the same as the largest file that is read by name.
 pub(super) const TEXT_LIMIT: usize = 16 << 20;
 
@@ -63,10 +67,7 @@ impl ProposalRefusal {
 
     /// What every writing tool answers in a workspace without trust.
     pub(crate) fn untrusted() -> Self {
-        Self::new(
-            "untrusted_workspace",
-            "The workspace is not trusted, so nothing may be changed or run; the user must trust it first.",
-        )
+        Self::new("untrusted_workspace", UNTRUSTED)
     }
 }
 

@@ -143,7 +143,7 @@ fn help_tells_the_exit_codes() {
     let output = binary().args(["ask", "--help"]).output().expect("runs");
     assert_eq!(output.status.code(), Some(0));
     let help = text(&output.stdout);
-    for line in ["4    a permission was denied", "130  stopped by Ctrl-C"] {
+    for line in ["4    a permission was denied", "130  stopped with Ctrl-C"] {
         assert!(help.contains(line), "{help}");
     }
 }

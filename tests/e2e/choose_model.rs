@@ -69,7 +69,7 @@ fn an_endpoint_is_asked_for_its_models_whichever_engine_is_in_use_and_the_key_is
         assert!(without.contains("wants a key"), "the key of the question before is not kept: {without}");
         let (_, _) = (heads.recv(), heads.recv());
         let nowhere = json!({ "provider": "openai", "url": "not an address" });
-        assert!(problem(server.ask("bb/models/check", nowhere)).contains("is not an http or https URL"));
+        assert!(problem(server.ask("bb/models/check", nowhere)).contains("must be an http or https URL"));
         let plain = json!({ "provider": "openai", "url": "http://model.example/v1", "token": KEY });
         assert!(problem(server.ask("bb/models/check", plain)).contains("plain http"));
         assert_eq!(server.ask("bb/init", json!({}))["engine"].get("model"), None, "nothing was chosen by it");

@@ -42,7 +42,7 @@ fn an_address_of_a_host_that_is_none_is_said_to_be_so() {
     assert_eq!(code, Some(1), "{report}");
     let engine = of(&report, "engine");
     assert_eq!((engine.len(), engine[0].0.as_str()), (1, "fail"), "{report}");
-    assert!(engine[0].1.contains("is not an http or https URL"), "{report}");
+    assert!(engine[0].1.contains("must be an http or https URL"), "{report}");
     assert!(engine[0].2.contains("--engine embedded"), "{report}");
 }
 
@@ -87,7 +87,7 @@ fn a_model_that_takes_no_connection_fails_with_its_origin() {
     assert_eq!(code, Some(1), "{report}");
     let reach = of(&report, "model-url");
     assert_eq!((reach.len(), reach[0].0.as_str()), (1, "fail"), "{report}");
-    assert!(reach[0].1.contains(&format!("127.0.0.1:{port} does not take connections")), "{report}");
+    assert!(reach[0].1.contains(&format!("127.0.0.1:{port} cannot be reached")), "{report}");
 }
 
 /// A peer that takes connections; on each it does `speak`, until the test is over.

@@ -15,6 +15,7 @@ mod ask_hunks;
 #[cfg(unix)]
 mod ask_mode;
 mod ask_terminal;
+mod ask_troubles;
 #[cfg(target_os = "linux")]
 mod background_commands;
 mod branches;

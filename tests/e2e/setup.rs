@@ -88,10 +88,10 @@ fn from_the_bare_program_to_the_first_answer_of_a_model_on_a_terminal_in_under_t
     let mut bare = on_terminal(&[]);
     bare.end();
     // Then it names the command that sets it up
-    assert!(bare.shown.contains("breadboard-ls setup     chooses who answers"), "{}", bare.shown);
+    assert!(bare.shown.contains("breadboard-ls setup     choose who answers"), "{}", bare.shown);
     // When its questions are answered as they come
     let mut setup = on_terminal(&["setup"]);
-    setup.wait_for("A number, or Enter to leave it as it is: ");
+    setup.wait_for("A number, or Enter to change nothing: ");
     let address = number(&setup.shown, "An address of yours");
     setup.type_line(&address);
     setup.wait_for("Base URL");
@@ -134,10 +134,10 @@ fn what_does_not_work_is_said_and_not_kept_and_the_next_choice_is_asked_for() {
     let said = String::from_utf8(output.stdout).expect("UTF-8");
     assert_eq!(output.status.code(), Some(0), "{said} {}", String::from_utf8_lossy(&output.stderr));
     for part in [
-        "Put yours into OPENAI_API_KEY",
-        "A key is read from BREADBOARD_MODEL_TOKEN",
+        "Set OPENAI_API_KEY to yours",
+        "The key is read from BREADBOARD_MODEL_TOKEN",
         "BREADBOARD_API_TOKEN",
-        "There are 1 to",
+        "Type a number from 1 to",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }

@@ -510,6 +510,10 @@ fn ask_says_what_changed_and_undo_takes_it_back() {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         (ran.status.code(), text(&ran.stdout), text(&ran.stderr))
     };
+    // Where nothing was changed, that is what is said
+    let (code, _, err) = run(&["undo"]);
+    assert_eq!(code, Some(1), "{err}");
+    assert!(err.contains("There is no session of this workspace, so there is nothing to undo."), "{err}");
     // When
     let (code, out, err) = run(&["ask", "change it"]);
     // Then one line says which
@@ -521,10 +525,18 @@ fn ask_says_what_changed_and_undo_takes_it_back() {
     assert!(out.contains("change a.txt  +1 -2") && out.contains("-new\n-more\n+old\n"), "{out}");
     assert!(err.contains("nobody can be asked here; pass --yes"), "{err}");
     let (code, _, err) = run(&["undo", "--yes"]);
-    assert_eq!((code, err.contains("Taken back in 1 file.")), (Some(0), true), "{err}");
+    assert_eq!((code, err.contains("Undone in 1 file.")), (Some(0), true), "{err}");
     assert_eq!(std::fs::read_to_string(workspace.path().join("a.txt")).expect("a file"), "old\n");
     let (code, out, _) = run(&["undo", "--list"]);
     assert_eq!((code, out.lines().count()), (Some(0), 2), "{out}");
+    // And a newest session that changed nothing says so, and how another one is named
+    let nothing = json!({ "prompts": [{ "steps": [{ "say": "Nothing to do." }] }] });
+    std::fs::write(&script, nothing.to_string()).expect("a script");
+    let (code, _, err) = run(&["ask", "say something"]);
+    assert_eq!(code, Some(0), "{err}");
+    let (code, _, err) = run(&["undo"]);
+    assert_eq!(code, Some(1), "{err}");
+    assert!(err.contains("The newest session changed no file") && err.contains("--session"), "{err}");
 }
 
 /// Prints what a turn costs in a tree of 100,000 files: `cargo test --release --test e2e -- --ignored --nocapture a_turn_in_a_tree`.

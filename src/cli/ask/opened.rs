@@ -3,6 +3,7 @@
 //! Owns these types alone; what is done with them is `turn`'s and `answers`'.
 
 use super::super::client::{ClientError, Refusal};
+use super::super::printed::unwritten;
 use super::super::render::Choice;
 use super::super::terminal::Terminal;
 use super::hunk_review::HunkReview;
@@ -56,7 +57,20 @@ pub(super) enum AskEnded {
     NobodyTrusts,
     /// The engine kept us waiting for too long, which was said.
     GaveUp,
+    /// Whoever read the answer has gone away.
     Unread,
+    /// Stdout does not take the answer: why.
+    Unwritten(String),
+}
+
+impl AskEnded {
+    /// What a failure to write the answer means.
+    pub(super) fn at_stdout(error: &std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Self::Unread,
+            _ => Self::Unwritten(unwritten(error)),
+        }
+    }
 }
 
 impl From<ClientError> for AskEnded {

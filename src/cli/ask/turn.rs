@@ -73,7 +73,7 @@ pub(super) struct AskTurn {
     pub(super) stop: Option<u64>,
     pub(super) patience: Patience,
     pub(super) again: Again,
-    advice: Option<&'static str>,
+    pub(super) advice: Option<&'static str>,
     /// The engine failed over the session, which it then ends.
     pub(super) failed_at_engine: bool,
     /// That we wait was said where there is no progress line.
@@ -334,7 +334,7 @@ impl AskTurn {
     }
 
     pub(super) fn show(&mut self, pieces: &[RenderPiece]) -> Result<(), AskEnded> {
-        self.console.show(pieces).map_err(|_| AskEnded::Unread)
+        self.console.show(pieces).map_err(|error| AskEnded::at_stdout(&error))
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::super::client::Incoming;
 use super::super::render::kept;
+use super::super::shown_warning::warning;
 use super::super::terminal::Tone;
 use super::opened::{AskEnded, Next};
 use super::raw_message::{one_line, params_of};
@@ -13,8 +14,14 @@ use super::turn::{AFTERWORD, AskTurn};
 use crate::domain::dialect::{Dialect, fact};
 use crate::domain::event::{Origin, SessionEvent};
 use crate::domain::fact::{Answered, Fact, NoticeLevel, TurnReport};
+use crate::domain::view::{BlockBody, Change, ToolBlockStatus};
+use crate::host::wished_file::UNTRUSTED;
 use crate::protocol::notification::{ConnectionParams, EventsParams};
 use crate::protocol::request::ConnectionStatus;
+
+/// Said below an answer in which something was not done for want of trust.
+const GIVE_TRUST: &str = "Nothing was written or run, because this workspace is not trusted. If you trust it, ask again with --trust; you are \
+                          still asked before each change.";
 
 impl AskTurn {
     /// The turn is over, and its session will be: what is said of that says what to do.
@@ -37,7 +44,7 @@ impl AskTurn {
     pub(super) fn notification(&mut self, method: &str, raw: &str) -> Result<Next, AskEnded> {
         if self.json {
             let line = one_line(raw);
-            self.console.raw(&line).map_err(|_| AskEnded::Unread)?;
+            self.console.raw(&line).map_err(|error| AskEnded::at_stdout(&error))?;
         }
         match method {
             "bb/events" => {
@@ -68,6 +75,13 @@ impl AskTurn {
                 }
                 Ok(Next::Listen)
             }
+            "window/showMessage" if !self.json => {
+                if let Some(warning) = warning(raw) {
+                    let pieces = self.renderer.remark_once(NoticeLevel::Warning, &warning);
+                    self.show(&pieces)?;
+                }
+                Ok(Next::Listen)
+            }
             _ => Ok(Next::Listen),
         }
     }
@@ -92,6 +106,9 @@ impl AskTurn {
             self.patience.hear(is_word(&fact));
         }
         let changes = self.view.apply(&event);
+        if !self.trusted && !self.json && changes.iter().any(wants_trust) {
+            self.advice = Some(GIVE_TRUST);
+        }
         if self.stop.is_none() && self.again.hears(&fact) {
             if let Some(sentence) = self.again.begins_to_wait(&fact, Instant::now()) {
                 self.say(Tone::Dim, &sentence);
@@ -176,6 +193,14 @@ impl AskTurn {
         }
         Next::Finished
     }
+}
+
+/// Whether a call failed because the folder is not trusted.
+fn wants_trust(change: &Change) -> bool {
+    matches!(
+        change.block.as_ref().map(|block| &block.body),
+        Some(BlockBody::Tool { status: ToolBlockStatus::Failed, preview: Some(preview), .. }) if preview.contains(UNTRUSTED)
+    )
 }
 
 /// Whether an engine that says this works on the prompt, and does not only tell how its session stands.

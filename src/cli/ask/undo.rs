@@ -13,6 +13,7 @@ use super::super::args::UndoArgs;
 use super::super::client::{Client, ClientError, Refusal};
 use super::super::exit::Exit;
 use super::super::handshake::{ANSWER, END, hello, initialize, start};
+use super::super::printed::print;
 use super::super::terminal::{Terminal, Tone, marked, marked_diff, marked_line, visible_code};
 use super::keyboard::Keyboard;
 use super::{folder, give_up, refuse};
@@ -67,7 +68,8 @@ impl UndoRun<'_> {
         let mut wanted = Map::new();
         wanted.insert("sessionId".to_owned(), json!(session_id));
         wanted.extend(self.args.turn.map(|turn| ("turn".to_owned(), json!(turn))));
-        let changes: TurnChangesResult = asked(client, "bb/turn/changes", Value::Object(wanted), ANSWER)?;
+        let changes = asked(client, "bb/turn/changes", Value::Object(wanted), ANSWER);
+        let changes: TurnChangesResult = changes.map_err(|error| self.nothing_to_undo(error))?;
         let params = |preview: bool| {
             let mut params = json!({ "sessionId": session_id, "turn": changes.turn, "preview": preview });
             if let (Some(file), Some(params)) = (&self.args.file, params.as_object_mut()) {
@@ -81,10 +83,10 @@ impl UndoRun<'_> {
             self.say(Tone::Warn, &uncovered.message);
         }
         if !preview.files.iter().any(|file| file.outcome == RevertOutcome::Reverted) {
-            self.say(Tone::Dim, "There is nothing to take back.");
+            self.say(Tone::Dim, "There is nothing to undo.");
             return Ok(Exit::Done);
         }
-        if !self.args.yes && !self.agrees("Take this back? [y/N] ", "pass --yes") {
+        if !self.args.yes && !self.agrees("Undo this? [y/N] ", "pass --yes") {
             return Ok(Exit::Unanswered);
         }
         if !trusted {
@@ -108,10 +110,27 @@ impl UndoRun<'_> {
         let newest = listed.sessions.into_iter().rev().max_by_key(|session| session.updated_at);
         let newest = newest.map(|session| session.session_id);
         newest.ok_or_else(|| {
-            let message =
-                "There is no session of this workspace, so there is nothing to take back.".to_owned();
+            let message = "There is no session of this workspace, so there is nothing to undo.".to_owned();
             ClientError::Refused(Refusal { number: 0, code: String::new(), message })
         })
+    }
+
+    /// Why there is nothing to undo, where nobody named a turn: then the turns that one could name are none.
+    fn nothing_to_undo(&self, error: ClientError) -> ClientError {
+        match error {
+            ClientError::Refused(refusal) if refusal.code == "not_found" && self.args.turn.is_none() => {
+                let whose = match self.args.session {
+                    Some(_) => "This session",
+                    None => "The newest session",
+                };
+                let message = format!(
+                    "{whose} changed no file, or too long ago, so there is nothing to undo; `breadboard-ls sessions` lists the \
+                     sessions, and --session undoes what another one did."
+                );
+                ClientError::Refused(Refusal { message, ..refusal })
+            }
+            other => other,
+        }
     }
 
     fn list(&self, client: &mut Client, session_id: &str) -> Result<Exit, ClientError> {
@@ -120,7 +139,7 @@ impl UndoRun<'_> {
         let mut text = String::new();
         for turn in &listed.turns {
             let what =
-                turn.of.map_or_else(|| marked_line(&turn.text, PROMPT), |of| format!("took back turn {of}"));
+                turn.of.map_or_else(|| marked_line(&turn.text, PROMPT), |of| format!("undid turn {of}"));
             let files = if turn.files == 1 { "1 file".to_owned() } else { format!("{} files", turn.files) };
             text.push_str(&format!(
                 "{:>6}  {files:<9} +{} -{}  {what}\n",
@@ -128,11 +147,9 @@ impl UndoRun<'_> {
             ));
         }
         if listed.turns.is_empty() {
-            text.push_str("No turn of this session changed files, or it was too long ago.\n");
+            text.push_str("No turn of this session changed a file, or it was too long ago.\n");
         }
-        // A reader that has gone away has what it wanted.
-        let _ = std::io::stdout().lock().write_all(text.as_bytes());
-        Ok(Exit::Done)
+        Ok(print(text.as_bytes(), Exit::Done))
     }
 
     /// What each file would become.
@@ -156,13 +173,13 @@ impl UndoRun<'_> {
                     text.push_str(&look.paint(Tone::Bad, &marked(why)));
                     text.push('\n');
                     for conflict in &file.conflicts {
-                        let head = format!("line {}: there is now", conflict.line);
+                        let head = format!("line {}: now there is", conflict.line);
                         text.push_str(&format!(
                             "{}\n{}",
                             look.paint(Tone::Dim, &head),
                             marked(&conflict.yours)
                         ));
-                        let head = "taking back would put there";
+                        let head = "undoing would put there";
                         text.push_str(&format!(
                             "{}\n{}",
                             look.paint(Tone::Dim, head),
@@ -192,11 +209,9 @@ impl UndoRun<'_> {
         match done.undo {
             Some(turn) => self.say(
                 Tone::Good,
-                &format!(
-                    "Taken back in {files}. `breadboard-ls undo --turn {turn}` takes that back in turn."
-                ),
+                &format!("Undone in {files}. `breadboard-ls undo --turn {turn}` undoes that."),
             ),
-            None => self.say(Tone::Warn, "Nothing was taken back."),
+            None => self.say(Tone::Warn, "Nothing was undone."),
         }
         exit
     }

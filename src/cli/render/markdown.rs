@@ -6,11 +6,14 @@
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use super::super::terminal::visible;
+use super::super::terminal::marked;
 use super::places::Places;
 
 /// Bytes of a block that is waited for. One that is longer is shown as it is.
 const LONGEST: usize = 64 << 10;
+
+/// Spaces that stand between two words, which the next text may begin with.
+const JOINING: [char; 3] = ['\u{a0}', '\u{202f}', '\u{3000}'];
 
 const BOLD: &str = "1";
 const DIM: &str = "2";
@@ -221,7 +224,7 @@ impl BlockDraft {
             Tag::Emphasis => self.style(ITALIC),
             Tag::Strong => self.style(BOLD),
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
-                self.links.push((visible(&dest_url).into_owned(), self.text.len()));
+                self.links.push((marked(&dest_url).into_owned(), self.text.len()));
                 self.style(UNDERLINED);
             }
             _ => {}
@@ -259,9 +262,13 @@ impl BlockDraft {
         }
     }
 
-    /// Text of the answer. Entities may stand for what a terminal obeys, so it is made safe once more.
+    /// Text of the answer, which was made safe. Entities may stand for what a terminal obeys, so that is written out once more; a
+    /// space between this text and the next one is not.
     fn words(&mut self, text: &str) {
-        let shown = visible(text).into_owned();
+        let (before, inner) =
+            text.split_at(text.strip_prefix(JOINING).map_or(0, |rest| text.len() - rest.len()));
+        let (inner, behind) = inner.split_at(inner.strip_suffix(JOINING).map_or(inner.len(), str::len));
+        let shown = format!("{before}{}{behind}", marked(inner));
         for (at, line) in shown.split('\n').enumerate() {
             if at > 0 {
                 self.new_line();

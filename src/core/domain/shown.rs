@@ -12,6 +12,7 @@
 mod characters;
 mod colours;
 mod confusable;
+mod pieces;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -22,6 +23,7 @@ use sha2::{Digest, Sha256};
 use self::characters::{Word, is_marked, is_of_word};
 pub use self::colours::without as without_colours;
 pub(crate) use self::colours::{cut_at, without_unfinished};
+pub use self::pieces::ShownPieces;
 use crate::domain::edits::text::hex;
 
 /// Blanks in a row on one line that are shown as they are; more could push what follows out of sight.

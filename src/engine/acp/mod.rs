@@ -58,6 +58,7 @@ use self::presets::preset_of;
 use self::process::{Cwd, Secrets};
 use self::routes::Routes;
 use self::task::{Message, Surroundings};
+pub(crate) use self::turns::UNHEARD;
 use crate::app::inbox::Reply;
 use crate::app::ports::{
     AgentCall, Connectivity, Engine, EngineCall, EngineReport, EngineTraits, ListedSessions, SessionHome,

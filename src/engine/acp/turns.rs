@@ -20,6 +20,9 @@ use crate::domain::dialect::acp::encode;
 use crate::domain::payload::Payload;
 use crate::domain::remedy::{Remedy, Retry, RetryWhen};
 
+/// What is left to do where an agent does not hear that it is to stop.
+pub(crate) const UNHEARD: &str = "restart it to end the turn";
+
 impl Agent {
     /// Begins a turn; the session is opened first where the process does not have it.
     pub(super) fn start_turn(
@@ -255,9 +258,8 @@ impl Agent {
                 self.end_if_idle();
                 continue;
             }
-            let text = format!(
-                "The agent `{name}` was told to stop {stop} seconds ago and has not; restart it to end the turn."
-            );
+            let text =
+                format!("The agent `{name}` was told to stop {stop} seconds ago and has not; {UNHEARD}.");
             self.notice(&session_id, "warning", text);
         }
     }

@@ -85,8 +85,7 @@ impl Setup {
         let base_url = BaseUrl::parse(url).map_err(|NoBaseUrl| {
             CodedError::new(
                 ErrorCode::InvalidParams,
-                "The engine's URL is not an http or https URL without user name and query; give such a one, for \
-                 instance http://127.0.0.1:9099.",
+                "The engine's URL must be an http or https URL without a user name or a query, such as http://127.0.0.1:9099.",
             )
         })?;
         let elsewhere = base_url.is_elsewhere_than(token_place);

@@ -78,8 +78,7 @@ impl DesktopSetup {
         let base_url = base_of(url).map_err(|NoBaseUrl| {
             CodedError::new(
                 ErrorCode::InvalidParams,
-                "The host's URL is not an http or https URL without user name and query; give such a one, for instance \
-                 http://127.0.0.1:3199.",
+                "The host's URL must be an http or https URL without a user name or a query, such as http://127.0.0.1:3199.",
             )
         })?;
         let elsewhere = base_url.is_elsewhere_than(token_place);

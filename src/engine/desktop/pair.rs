@@ -19,8 +19,7 @@ use crate::http::NoBaseUrl;
 /// One sentence: no URL, a way that can be read on, no host, or another code.
 pub(crate) async fn pair(url: &str, ca_file: Option<PathBuf>, code: &str) -> Result<Secret, String> {
     let base_url = super::base_of(url).map_err(|NoBaseUrl| {
-        "The host's URL is not an http or https URL without user name and query; give such a one, for instance \
-         http://127.0.0.1:3199."
+        "The host's URL must be an http or https URL without a user name or a query, such as http://127.0.0.1:3199."
             .to_owned()
     })?;
     let origin = base_url.origin().to_owned();

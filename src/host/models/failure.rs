@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::bounds;
 use super::fault::ModelFault;
-use super::target::Target;
+use super::target::{Provider, Target};
 use super::tokens::Token;
 use crate::domain::remedy::{PromptTaken, Retry, RetryWhen};
 use crate::http::{HttpError, in_words};
@@ -122,13 +122,9 @@ impl ModelError {
         let origin = target.origin();
         let origin = origin.as_str();
         match error {
-            HttpError::Unreachable(cause) => Self::told(
-                format!(
-                    "The model at {origin} cannot be reached ({}); start it, or correct the model's address or the proxy.",
-                    excerpt(cause)
-                ),
-                Retry::not_taken(RetryWhen::Later),
-            ),
+            HttpError::Unreachable(cause) => {
+                Self::told(unreachable(target, &excerpt(cause)), Retry::not_taken(RetryWhen::Later))
+            }
             HttpError::Silent => Self::told(
                 format!("The model at {origin} has been silent for too long; ask again."),
                 Retry::perhaps_taken(RetryWhen::Later),
@@ -202,12 +198,14 @@ impl ModelError {
             // The body of a refusal may repeat the credentials, so it is not shown.
             401 | 403 if token.is_none() => format!(
                 "The model at {origin} wants a key (HTTP {status}) and there is none for it; set the key of the model in your \
-                 editor, or in the environment variable BREADBOARD_MODEL_TOKEN."
+                 editor, or in the environment variable {}.",
+                target.key_variable()
             ),
             401 | 403 => {
                 format!(
-                    "The model at {origin} does not take our key (HTTP {status}); set the right one in your editor, or \
-                     in the environment."
+                    "The model at {origin} does not take our key (HTTP {status}); set the right one in your editor, or in \
+                     the environment variable {}.",
+                    target.key_variable()
                 )
             }
             300..=399 => format!(
@@ -254,6 +252,24 @@ impl ModelError {
             _ => Retry::not_taken(RetryWhen::Changed),
         };
         Self { message, status: Some(status), retry, about }
+    }
+}
+
+/// That there is no connection, and what helps: a model of this machine is started, one elsewhere is not.
+fn unreachable(target: &Target, cause: &str) -> String {
+    let origin = target.origin();
+    let origin = origin.as_str();
+    match (target.is_loopback(), target.provider) {
+        (true, Provider::Ollama) => format!(
+            "Ollama cannot be reached at {origin} ({cause}); start it with `ollama serve`, or correct the model's address."
+        ),
+        (true, _) => format!(
+            "The model at {origin} cannot be reached ({cause}); start it, or correct the model's address or the proxy."
+        ),
+        (false, _) => format!(
+            "The model at {origin} cannot be reached ({cause}); check the network connection, the model's address and the \
+             proxy."
+        ),
     }
 }
 

@@ -150,8 +150,7 @@ impl Target {
         let text = choice.url.as_deref().unwrap_or(provider.base());
         let bad = || {
             ModelError::setting(
-                "The model's URL is not an http or https URL without user name and query; give such a one, for instance \
-                 http://localhost:8000/v1."
+                "The model's URL must be an http or https URL without a user name or a query, such as http://localhost:8000/v1."
                     .to_owned(),
             )
         };
@@ -192,6 +191,18 @@ impl Target {
         }
     }
 
+    /// The environment variable from which its key is taken.
+    pub(crate) fn key_variable(&self) -> &'static str {
+        match self.provider {
+            Provider::OpenAi if self.is_default => "OPENAI_API_KEY",
+            Provider::Anthropic if self.is_default => "ANTHROPIC_API_KEY",
+            Provider::Gemini if self.is_default => "GEMINI_API_KEY",
+            Provider::OpenAi | Provider::Anthropic | Provider::Gemini | Provider::Ollama => {
+                "BREADBOARD_MODEL_TOKEN"
+            }
+        }
+    }
+
     /// Whether a token may travel to it: over TLS, or to this machine.
     pub(crate) fn may_carry_token(&self) -> bool {
         self.base.scheme() == "https" || self.is_loopback()
@@ -213,6 +224,18 @@ mod tests {
             url: url.map(str::to_owned),
         })
         .map(|target| (target.provider, target.base.to_string()))
+    }
+
+    #[test]
+    fn a_key_comes_from_the_variable_of_whoever_is_asked() {
+        let variable = |name: &str, url: Option<&str>| {
+            let choice = ModelChoice { provider: None, name: name.to_owned(), url: url.map(str::to_owned) };
+            Target::resolve(&choice).expect("names one").key_variable()
+        };
+        assert_eq!(variable("gpt-4o", None), "OPENAI_API_KEY");
+        assert_eq!(variable("claude-sonnet-4-5", None), "ANTHROPIC_API_KEY");
+        assert_eq!(variable("gemini-2.5-pro", None), "GEMINI_API_KEY");
+        assert_eq!(variable("gpt-4o", Some("https://gpu.example/v1")), "BREADBOARD_MODEL_TOKEN");
     }
 
     #[test]

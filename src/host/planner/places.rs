@@ -71,7 +71,8 @@ pub(super) async fn find(voice: &mut TurnOutput<'_>, question: &str) -> bool {
             Ok(json!({ "summary": counted(cited.len() as u64, "place"), "places": cited, "filesSearched": found.files_searched })),
         )
         .await;
-    show(voice, question, &found).await
+    show(voice, question, &found).await;
+    true
 }
 
 /// Tells what a stage found. The last one is told of the whole answer: it is only kept how many places it `ranked`.
@@ -117,25 +118,26 @@ fn matching(count: u64, noun: &str) -> String {
     format!("{} {}.", counted(count, noun), if count == 1 { "matches" } else { "match" })
 }
 
-async fn show(voice: &mut TurnOutput<'_>, question: &str, found: &Found) -> bool {
+/// Says what was found. A search that finds nothing was done as well as one that finds something.
+async fn show(voice: &mut TurnOutput<'_>, question: &str, found: &Found) {
     let files = counted(found.files_searched, "file");
     let part = if found.truncated { " (the workspace has more files than one search reads)" } else { "" };
     if found.files_searched == 0 {
         voice
             .lines("There is no file to search here: hidden, ignored and very large files are left out.\n")
             .await;
-        return false;
+        return;
     }
     if found.places.is_empty() {
         let asked: String = question.chars().take(200).collect();
         voice
             .lines(&format!(
-                "Nothing was found: {files} searched{part} for the names and words of “{}”, and no definition and no \
-                 line matches. Words are compared as the code writes them, so a name from the code finds most.\n",
+                "Nothing was found in {files}{part}: no definition and no line matches the names and words of “{}”. Words are \
+                 compared as the code writes them, so names from the code work best.\n",
                 asked.trim()
             ))
             .await;
-        return false;
+        return;
     }
     voice
         .lines(&format!(
@@ -149,7 +151,6 @@ async fn show(voice: &mut TurnOutput<'_>, question: &str, found: &Found) -> bool
     if let Some(told) = &found.told {
         voice.lines(&format!("\n{told}\n")).await;
     }
-    true
 }
 
 fn shown_place(number: usize, place: &Place) -> String {

@@ -302,3 +302,29 @@ fn nothing_in_a_document_acts_and_no_answer_is_taken_for_a_prompt() {
     assert_eq!(editor.text(&chat), hostile);
     assert_eq!(editor.ask("bb/listSessions", json!({}))["sessions"], json!([]));
 }
+
+/// Helix 25.01 sends changes of one moment in another order than they were made. A file has its saved text instead; a chat has not.
+#[test]
+fn a_chat_whose_changes_came_in_the_wrong_order_is_told_to_be_opened_again_and_then_goes_on() {
+    let mut editor = Editor::start(Manner::helix());
+    let chat = editor.open("notes.bb.md", "hello\n");
+    assert!(editor.titles(&chat, "").contains(&"Send to the agent".to_owned()));
+    // Given changes in the wrong order
+    let at = json!({ "line": 0, "character": 0 });
+    for (version, text) in [(3, "b"), (2, "a")] {
+        let change = json!({ "range": { "start": at, "end": at }, "text": text });
+        let document = json!({ "uri": chat, "version": version });
+        let params = json!({ "textDocument": document, "contentChanges": [change] });
+        editor.server.notify("textDocument/didChange", params);
+    }
+    // Then it cannot be sent, saved or not, and the user hears what helps
+    let why = "because the editor sent its changes in the wrong order; save it, close it and open it again.";
+    let said = editor.until("a sentence", |editor| editor.said.last().cloned());
+    assert_eq!(said, format!("The chat {chat} cannot be followed any more, {why}"));
+    editor.server.notify("textDocument/didSave", json!({ "textDocument": { "uri": chat } }));
+    assert_eq!(editor.titles(&chat, ""), Vec::<String>::new());
+    // And that does help
+    editor.server.notify("textDocument/didClose", json!({ "textDocument": { "uri": chat } }));
+    editor.open("notes.bb.md", "hello\n");
+    assert!(editor.titles(&chat, "").contains(&"Send to the agent".to_owned()));
+}

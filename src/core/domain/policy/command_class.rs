@@ -29,7 +29,7 @@ impl CommandClass {
         match self {
             Self::Read => "only reads",
             Self::Edit => "changes files",
-            Self::Build => "builds or tests, and so runs what is in the workspace",
+            Self::Build => "may run code from the workspace, as builds, tests and Git do",
             Self::Network => "speaks with other machines",
             Self::Destructive => "removes or takes back",
             Self::Unknown => "does what is not known here",

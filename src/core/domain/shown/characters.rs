@@ -106,6 +106,11 @@ fn hides(c: char) -> bool {
         || u & 0xfffe == 0xfffe
 }
 
+/// Whether it may join what stands around it, so that what comes next decides how it is shown.
+pub(super) fn joins(c: char) -> bool {
+    !c.is_ascii() && (hides(c) || c.is_whitespace())
+}
+
 /// Whether an unseen character does what it is for: it makes one picture of two, chooses a picture over a sign, or joins
 /// letters of a script that needs it.
 fn is_joined(c: char, before: Option<char>, after: Option<char>) -> bool {
