@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { chmod, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { calls, says } from "../model.mjs";
-import { written } from "../stage.mjs";
+import { eventually, written } from "../stage.mjs";
 
 const STAND_IN = path.resolve(import.meta.dirname, "../../../../tests/clients/other_version.mjs");
 
@@ -32,9 +32,13 @@ export default async function versions(stage) {
       says(`It says ${to}.`),
     );
     await ask(`write ${to}`);
-    // What nobody knows comes behind it and pushes it up.
-    await card.locator("header").scrollIntoViewIfNeeded();
-    await card.locator(".buttons button[aria-disabled=false]", { hasText: button }).click();
+    const answer = card.locator(".buttons button", { hasText: button });
+    await eventually("it can be answered", async () => {
+      // What nobody knows comes behind it, and pushes its beginning out of sight until that was seen.
+      await card.locator("header").evaluate((head) => head.scrollIntoView());
+      return (await answer.getAttribute("aria-disabled")) === "false" ? true : undefined;
+    });
+    await answer.click();
     await view.locator(".assistant", { hasText: `It says ${to}.` }).waitFor();
     await idle();
   };
