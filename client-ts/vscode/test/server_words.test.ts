@@ -98,6 +98,18 @@ it("a sentence is whole in German or whole as it came", () => {
   ]);
 });
 
+it("whatever somebody writes, looking for it takes no time to speak of", () => {
+  const pieces = Object.keys(german.sentences).map((one) => one.split(/\{\d\}/));
+  const begun = performance.now();
+  for (const [first = "", ...rest] of pieces) {
+    const [second = ""] = rest;
+    const long = (first + second.repeat(5_000)).slice(0, 999);
+    for (const text of [long, `${long}!`, `${first}${"); wait ".repeat(120)}`, second.repeat(100_000)]) serverWords(text, "de");
+  }
+  // Some six hundred sentences; one that ran away would take minutes.
+  expect(performance.now() - begun).toBeLessThan(20_000);
+});
+
 it("of an error whose sentence is not known its code says in German what it is, and the server's own words follow", () => {
   const of = (code: string, message: string, language = "de") => errorWords({ code, message }, language);
   expect([

@@ -48,6 +48,9 @@ export default async function accessibility(stage) {
       ["the panel", await stage.panelFrame(), "--vscode-editor-background"],
     ])
       found.push(...(await scan(frame, background)).map((violation) => `${name}, ${place}: ${violation}`));
+    // What goes and what comes is told apart by more than a sign, also where a theme has no backgrounds for it.
+    const look = (what) => card.locator(`.diff .${what}`).first().evaluate((line) => [getComputedStyle(line).backgroundColor, getComputedStyle(line).boxShadow].join(" "));
+    if ((await look("added")) === (await look("removed"))) found.push(`${name}: lines that go look as those that come`);
     await picture(`theme-${kind}`);
   }
   // The list of sessions with what was found, the choice of who answers, and finding in the conversation; all of them again in a

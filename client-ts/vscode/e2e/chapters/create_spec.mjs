@@ -32,6 +32,8 @@ export default async function createSpec(stage) {
   // Nothing is submitted that says nothing.
   await open();
   await panel.locator("textarea:focus").waitFor();
+  const [label, star] = await Promise.all(["label", "label span"].map((one) => panel.locator(one).first().boundingBox()));
+  assert.ok(star.y < label.y + star.height / 2, "the star stands beside its word");
   await button("Submit").click();
   await panel.getByText("Describe the spec first.", { exact: true }).waitFor();
   assert.equal(await description.getAttribute("aria-invalid"), "true");

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { chmod, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { calls, says } from "../model.mjs";
-import { written } from "../stage.mjs";
+import { eventually, written } from "../stage.mjs";
 
 const STAND_IN = path.resolve(import.meta.dirname, "../../../../tests/clients/other_version.mjs");
 
@@ -13,7 +13,7 @@ const STAND_IN = path.resolve(import.meta.dirname, "../../../../tests/clients/ot
 export const proves = ["R000-70", "R000-72"];
 
 export default async function versions(stage) {
-  const { page, view, card, model, editor, server, work, ask, command, newSession, idle, picture, say } = stage;
+  const { page, view, card, model, editor, server, work, ask, command, idle, picture, say } = stage;
   // One program whose release a file names, so that a restart is enough for another one.
   const program = path.join(work, "other-release");
   const release = (name) => writeFile(path.join(work, "release"), name);
@@ -32,9 +32,13 @@ export default async function versions(stage) {
       says(`It says ${to}.`),
     );
     await ask(`write ${to}`);
-    // What nobody knows comes behind it and pushes it up.
-    await card.locator("header").scrollIntoViewIfNeeded();
-    await card.locator(".buttons button[aria-disabled=false]", { hasText: button }).click();
+    const answer = card.locator(".buttons button", { hasText: button });
+    await eventually("it can be answered", async () => {
+      // What nobody knows comes behind it, and pushes its beginning out of sight until that was seen.
+      await card.locator("header").evaluate((head) => head.scrollIntoView());
+      return (await answer.getAttribute("aria-disabled")) === "false" ? true : undefined;
+    });
+    await answer.click();
     await view.locator(".assistant", { hasText: `It says ${to}.` }).waitFor();
     await idle();
   };
@@ -48,7 +52,10 @@ export default async function versions(stage) {
     await older.locator("summary").click();
     await older.getByText("showing and taking back what a turn changed").waitFor();
     await picture("older-server-what");
-    await newSession();
+    // Not by the number of tabs: twelve may be open, and then the oldest goes.
+    await command("BreadBoard: New Session");
+    await view.locator(".tab.active", { hasText: "New session" }).waitFor();
+    await view.locator(".welcome").waitFor();
     await edited(first, "noted with an older server", "Allow once");
     await picture("older-server-edited");
     // It does not ask for what it changes to be saved.

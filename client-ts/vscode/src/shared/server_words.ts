@@ -21,6 +21,12 @@ interface Template {
   readonly text: string;
 }
 
+/**
+ * Most characters of a sentence that is looked up. The longest of the table has two hundred and values beside them; what an agent says in
+ * a notice may be any length, and looking for several values in it takes a power of that.
+ */
+const MOST_LOOKED_UP = 1_000;
+
 const TABLES: Readonly<Record<string, Table>> = { de: german };
 const templates = new Map<string, readonly Template[]>();
 
@@ -40,7 +46,7 @@ export function errorWords({ code, message }: { readonly code: string; readonly 
 
 function translated(sentence: string, language: string): string | undefined {
   const table = TABLES[language];
-  if (table === undefined) return undefined;
+  if (table === undefined || sentence.length > MOST_LOOKED_UP) return undefined;
   if (Object.hasOwn(table.sentences, sentence)) return table.sentences[sentence];
   for (const { fits, text } of templatesOf(language, table)) {
     const values = fits.exec(sentence);

@@ -59,7 +59,7 @@ describe("an option of a kind that a newer server says", () => {
       ["Allow once"],
       ["Allow on Sundays", "Deny"],
     ]);
-    expect(page.one(".approval").textContent).toContain("does not know what “Allow on Sundays” does");
+    expect(page.one(".approval").textContent).toContain("What “Allow on Sundays” does is not known here");
     await calmly(() => page.click(".approval button", /^Allow on Sundays$/));
     expect(page.asked("bb.approvePermission")).toEqual([{ ...once, decision: "deny", optionId: "sundays" }]);
     expect(page.all(".banner.error")).toEqual([]);

@@ -499,6 +499,14 @@ describe("the tasks pane", () => {
 });
 
 describe("the run pane", () => {
+  it("names the engine as the conversation does, and one that is not known as it came", async () => {
+    for (const [kind, words] of [["embedded", "Built-in engine · openai/a · connected"], ["hologram", "hologram · openai/a · connected"]] as const) {
+      const page = await openPage({ engine: { kind, model: "openai/a" } });
+      await page.pane("Run");
+      expect(page.one("section[aria-label=Engine] p").textContent).toBe(words);
+    }
+  });
+
   it("R003-22 R003-49: checkpoints stand with their status, and a restore warns before it overwrites", async () => {
     const page = await openPage({
       lanes: {

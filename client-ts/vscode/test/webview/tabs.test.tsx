@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 /** The strip on the server's tabs (seed 001), each line on a page. */
 import type { Block } from "@breadboard-ls/sdk";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { openPage, refuse, uuid, viewOf } from "./page";
 
 const SESSIONS = [
@@ -315,5 +315,39 @@ describe("alerts", () => {
       "sentence 4",
       "sentence 5",
     ]);
+  });
+});
+
+describe("a strip that gets narrower", () => {
+  it("keeps the tab that is on in sight, and no other", async () => {
+    const shown: string[] = [];
+    const observed = new Map<Element, () => void>();
+    vi.stubGlobal(
+      "ResizeObserver",
+      class {
+        constructor(private readonly told: () => void) {}
+        observe(element: Element) {
+          observed.set(element, this.told);
+        }
+        unobserve() {}
+        disconnect() {
+          for (const [element, told] of observed) if (told === this.told) observed.delete(element);
+        }
+      },
+    );
+    Element.prototype.scrollIntoView = function (this: Element) {
+      if (this.classList.contains("tab")) shown.push(this.textContent ?? "");
+    };
+    try {
+      const sessions = ["One", "Two"].map((title, at) => ({ sessionId: `s${at + 1}`, title, status: "idle" }));
+      const page = await openPage({ sessions, saved: undefined });
+      await page.click(".strip button", /^New session/);
+      shown.length = 0;
+      observed.get(page.one(".strip .tabs"))?.();
+      expect(shown).toEqual([page.one(".tab.active").textContent]);
+    } finally {
+      vi.unstubAllGlobals();
+      Reflect.deleteProperty(Element.prototype, "scrollIntoView");
+    }
   });
 });

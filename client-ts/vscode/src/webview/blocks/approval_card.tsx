@@ -281,7 +281,7 @@ export function ApprovalCard({ block, patch, call, refused }: ApprovalCardProps)
             .filter((option) => !isKnownOption(option))
             .map(({ optionId, label }) => (
               <p key={optionId} class="hint">
-                {t("This version of the extension does not know what “{0}” does, only that the server offers it; update the extension, or choose another answer if you are not sure.", labelWords(label))}
+                {t("What “{0}” does is not known here; update the extension, or choose another answer if you are not sure.", labelWords(label))}
               </p>
             ))}
           {permission.options.map(

@@ -22,13 +22,19 @@ const ENGINES: Readonly<Record<string, string>> = {
   breadboard: "BreadBoard",
   desktop: t("Desktop"),
 };
+
+/** What a person calls an engine; an agent is called by its own name. */
+export function engineWords(kind: string): string {
+  return wordOf(ENGINES, kind);
+}
+
 const ENDED = { done: t("Done"), stopped: t("The turn was stopped."), failed: t("The turn failed."), cut: t("The turn was cut off.") };
 const ICON = { done: "check", stopped: "circle-slash", failed: "error", cut: "warning" };
 
 export function TurnStart({ block }: { block: BlockOf<"turn-start"> }) {
   const { engine, model, startedAt } = block;
   const words = [
-    engine == null ? undefined : (ENGINES[engine] ?? engine),
+    engine == null ? undefined : engineWords(engine),
     model ?? undefined,
     startedAt == null ? undefined : momentWords(startedAt, Date.now()),
   ].filter((word) => word !== undefined);

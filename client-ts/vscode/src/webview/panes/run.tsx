@@ -1,6 +1,7 @@
 /** The run: summaries, usage, rules, checkpoints, artifacts. */
 import type { Block, BlockOf } from "@breadboard-ls/sdk";
 import { useState } from "preact/hooks";
+import { engineWords } from "../blocks/turn_marks";
 import { BlockView } from "../blocks/block_view";
 import { Icon } from "../blocks/icon";
 import { useModel } from "../model/context";
@@ -23,7 +24,7 @@ export function RunPane({ session }: { session: OpenSession }) {
       <section aria-label={t("Engine")}>
         <h2>{t("Engine")}</h2>
         <p>
-          {agent == null ? (engine?.kind ?? t("none")) : `${agent.title ?? agent.name} ${agent.version ?? ""}`.trim()}
+          {agent == null ? (engine === undefined ? t("none") : engineWords(engine.kind)) : `${agent.title ?? agent.name} ${agent.version ?? ""}`.trim()}
           {agent == null && engine?.model != null && ` · ${engine.model}`} ·{" "}
           {statusWords(
             agent?.status ?? (session.connection.value ?? model.standing.connection.value)?.status ?? engine?.status ?? "unknown",

@@ -67,8 +67,16 @@ function Tab({ tab, onClose }: { tab: OpenTab; onClose: () => void }) {
   const { title, word, icon, spin, inactive } = describe(model, tab);
   const whole = useRef<HTMLDivElement>(null);
   useEffect(() => {
+    const tab = whole.current;
+    if (!active || tab === null) return;
     // A strip of many tabs is scrolled; there is none where nothing is laid out.
-    if (active) whole.current?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
+    const show = (): void => tab.scrollIntoView?.({ block: "nearest", inline: "nearest" });
+    show();
+    // The view gets narrower.
+    if (typeof ResizeObserver === "undefined" || tab.parentElement === null) return;
+    const observer = new ResizeObserver(show);
+    observer.observe(tab.parentElement);
+    return () => observer.disconnect();
   }, [active]);
   return (
     <div ref={whole} class={`tab${active ? " active" : ""}${inactive === true ? " inactive" : ""}`}>
