@@ -15,6 +15,7 @@ use super::exit::Exit;
 use super::handshake::{END, hello, initialize, start};
 use super::knowledge::{Knowledge, KnownAgent, KnownAgents};
 use super::mcp_check::tool_servers;
+use super::model_check::model_answers;
 use super::origin_check::{engine_origin, model};
 use super::printed::print;
 use super::proxy::Proxies;
@@ -100,6 +101,10 @@ fn examine(
     }
     checks.extend(engine_origin(&overrides, &proxies, env));
     checks.extend(model(&overrides, &proxies, knowledge, env));
+    let can_be_asked = checks.iter().any(|check| check.id == "model-url" && check.mark == Mark::Ok);
+    if let (true, Some(setting), Some(client)) = (can_be_asked, &overrides.model, visit.client.as_mut()) {
+        checks.push(model_answers(client, setting, env));
+    }
     if let Ok(met) = &visit.met {
         checks.push(trust(met.hello.workspace_trusted, met.hello.engine.kind));
     }
