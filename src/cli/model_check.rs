@@ -47,10 +47,10 @@ pub(super) fn model_answers(
 
 fn read(said: &ModelsCheckResult) -> Check {
     match &said.problem {
-        None => Check::ok("model-answer", "the endpoint answers and has this model; no prompt was sent"),
+        None => Check::ok("endpoint", "answers and has this model; no prompt was sent"),
         // The sentence says what to do.
         Some(problem) if CERTAIN.iter().any(|part| problem.contains(part)) => {
-            Check { advice: None, ..Check::fail("model-answer", problem.clone(), "") }
+            Check { advice: None, ..Check::fail("endpoint", problem.clone(), "") }
         }
         Some(problem) => unknown(problem),
     }
@@ -58,7 +58,7 @@ fn read(said: &ModelsCheckResult) -> Check {
 
 fn unknown(why: &str) -> Check {
     Check::warn(
-        "model-answer",
+        "endpoint",
         format!("it is not known whether the model answers: {why}"),
         "ask it something to find out",
     )

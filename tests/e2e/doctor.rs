@@ -113,7 +113,7 @@ fn a_model_that_would_not_answer_is_found_without_a_prompt() {
         let flags = ["--model", name, "--model-provider", "openai", "--model-url", &url];
         let (report, code) = report(workspace.path(), state.path(), &flags);
         // Then the doctor says whether a question would be answered
-        let answer = of(&report, "model-answer");
+        let answer = of(&report, "endpoint");
         assert_eq!((answer.len(), answer[0].0.as_str()), (1, mark), "{report}");
         assert!(answer[0].1.contains(sentence), "{sentence}: {report}");
         assert_eq!(code, Some(i32::from(mark == "fail")), "{report}");
