@@ -50,7 +50,8 @@ language's own server is to stay."
   "Have Eglot start the server for `breadboard-modes'."
   (interactive)
   (add-to-list 'eglot-server-programs
-               `(,breadboard-modes . (breadboard-server ,breadboard-program "--stdio"))))
+               `(,breadboard-modes . (breadboard-server ,breadboard-program "--stdio")))
+  (add-hook 'eglot-connect-hook #'breadboard--connected))
 
 ;;;###autoload
 (defun breadboard-setup ()
@@ -76,6 +77,18 @@ language's own server is to stay."
   "Send the request METHOD with PARAMS; a refusal is said."
   (jsonrpc-async-request (eglot-current-server) method params
                          :success-fn #'ignore :error-fn (lambda (err) (message "%s" (plist-get err :message)))))
+
+(defun breadboard--connected (server)
+  "Show the session in front as SERVER has it, where it was started again.
+What its end cost the session, the session says."
+  (let ((session breadboard-session))
+    (when (and session (cl-typep server 'breadboard-server))
+      ;; A session of another project stays as it is shown.
+      (jsonrpc-async-request server :bb/selectSession (list :sessionId session)
+                             :success-fn (lambda (selected)
+                                           (eglot-handle-notification server 'bb/view :sessionId session
+                                                                      :snapshot (plist-get selected :view)))
+                             :error-fn #'ignore))))
 
 ;;;###autoload
 (defun breadboard-ask (text)

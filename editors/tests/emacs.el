@@ -8,7 +8,7 @@
 (add-to-list 'load-path (getenv "BB_PACKAGE"))
 (require 'breadboard)
 (breadboard-enable)
-(setq eglot-confirm-server-initiated-edits nil eglot-sync-connect 20 eglot-events-buffer-size 0)
+(setq eglot-confirm-server-initiated-edits nil eglot-sync-connect 20 eglot-events-buffer-size 0 eglot-autoreconnect t)
 
 (defconst patience 20
   "Seconds that the server may owe us anything; test machines are busy.")
@@ -114,6 +114,13 @@
     (when (equal breadboard-session first) (error "No new session goes on"))
     (unless (string-match-p "This session continues" (shown)) (error "It does not say where it comes from: %s" (shown))))
   (say "pinned, and gone on with")
+  ;; A server that is started again shows the session in front as it has it.
+  (let ((before (shown)) (server (eglot-current-server)))
+    (with-current-buffer "*breadboard*" (erase-buffer))
+    (signal-process (jsonrpc--process server) 'SIGKILL)
+    (await "the chat of the next server" (lambda () (equal (shown) before)))
+    (when (eq server (eglot-current-server)) (error "It is the same server")))
+  (say "started again")
   (say "ok")
   (set-buffer-modified-p nil)
   (kill-emacs 0))

@@ -15,6 +15,7 @@ use super::exit::Exit;
 use super::handshake::{END, hello, initialize, start};
 use super::knowledge::{Knowledge, KnownAgent, KnownAgents};
 use super::mcp_check::tool_servers;
+use super::model_check::model_answers;
 use super::origin_check::{engine_origin, model};
 use super::printed::print;
 use super::proxy::Proxies;
@@ -26,7 +27,7 @@ use super::user_settings::stated;
 use crate::platform::real_path;
 use crate::process::can_confine;
 use crate::protocol::request::{ConnectionStatus, InitResult};
-use crate::protocol::settings::EngineKind;
+use crate::protocol::settings::{EngineKind, ModelSetting};
 use crate::protocol::version::{SERVER_VERSION, WIRE_VERSION};
 
 /// A start that takes longer is worth a word.
@@ -99,7 +100,9 @@ fn examine(
         Err(refusal) => checks.push(refusal.clone()),
     }
     checks.extend(engine_origin(&overrides, &proxies, env));
-    checks.extend(model(&overrides, &proxies, knowledge, env));
+    let of_model = model(&overrides, &proxies, knowledge, env);
+    let endpoint = endpoint(&of_model, overrides.model.as_ref(), visit.client.as_mut(), env);
+    checks.extend(of_model.into_iter().chain(endpoint));
     if let Ok(met) = &visit.met {
         checks.push(trust(met.hello.workspace_trusted, met.hello.engine.kind));
     }
@@ -123,6 +126,17 @@ fn examine(
     checks.push(Check::ok("terminal", seen(terminal)));
     visit.client.into_iter().for_each(|client| client.finish(END));
     checks
+}
+
+/// Whether the endpoint of the model answers, where one is configured and can be reached.
+fn endpoint(
+    of_model: &[Check],
+    setting: Option<&ModelSetting>,
+    client: Option<&mut Client>,
+    env: &impl Fn(&str) -> Option<String>,
+) -> Option<Check> {
+    let is_reached = of_model.iter().any(|check| check.id == "model-url" && check.mark == Mark::Ok);
+    if is_reached { Some(model_answers(client?, setting?, env)) } else { None }
 }
 
 struct Met {

@@ -21,7 +21,7 @@ pub enum Exit {
 
 /// The exit codes of every command, for the help of the program.
 pub(super) const EXIT_HELP: &str = "Exit codes:\n  0    done\n  1    failed, or a check failed\n  2    wrong usage\n  3    the server could not be \
-started, exited early or sent invalid messages\n  4    something needed an answer and nobody could be asked\n  130  stopped with Ctrl-C";
+started, exited early or sent invalid messages\n  4    a question was declined, or nobody could be asked\n  130  stopped with Ctrl-C";
 
 /// The exit codes of `ask` for its help.
 pub(super) const ASK_EXIT_HELP: &str = "The answer and proposed diffs go to stdout, everything else to stderr.\n\n\

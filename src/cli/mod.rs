@@ -23,6 +23,7 @@ mod knowledge;
 mod logs;
 mod mcp_args;
 mod mcp_check;
+mod model_check;
 mod origin_check;
 mod own_words;
 mod pair;

@@ -8,6 +8,7 @@ mod ask;
 mod calls;
 mod markdown;
 mod places;
+mod table;
 mod turn_end;
 mod went_along;
 

@@ -156,6 +156,29 @@ fn yes_at_the_prompt_changes_the_file_after_its_diff_was_shown_once() {
     assert!(session.shown.contains("\x1b[36ma.txt\x1b[0m was changed"), "{}", session.shown);
 }
 
+#[test]
+fn what_a_saved_rule_covers_is_done_where_nobody_can_be_asked() {
+    // Given a rule for the workspace, saved by an answer
+    let mut session = Session::ask("replace red with green in a.txt");
+    session.wait_for(QUESTION);
+    session.type_line("1");
+    assert_eq!(session.end(), Some(0), "{}", session.shown);
+    assert_eq!(session.file(), "green and blue\n");
+    // When the like is asked for without a terminal
+    let mut command = Command::new(PROGRAM);
+    command.args(["ask", "replace green with red in a.txt", "--trust", "--workspace"]);
+    command.arg(session.workspace.path()).arg("--state-dir").arg(session._state.path().join("state"));
+    for name in ["BREADBOARD_API_URL", "BREADBOARD_API_TOKEN", "BREADBOARD_MODEL_TOKEN"] {
+        command.env_remove(name);
+    }
+    let output = command.stdin(Stdio::null()).output().expect("the binary runs");
+    // Then it is done, and nothing says that it was denied
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(session.file(), BEFORE, "{said}");
+    assert!(said.contains("allowed by rule") && !said.contains("denied"), "{said}");
+    assert_eq!(output.status.code(), Some(0), "{said}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn what_is_piped_in_leaves_the_answers_to_the_terminal() {

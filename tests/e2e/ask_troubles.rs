@@ -148,3 +148,24 @@ fn a_question_needs_no_quotes_and_one_without_its_command_is_told_which() {
     assert!(err.ends_with("To ask a question: breadboard-ls ask \"…\"\n"), "{err}");
     assert_eq!(code, Some(2));
 }
+
+#[test]
+fn what_a_setting_allows_or_denies_is_nobodys_to_be_asked_and_the_exit_code_says_so() {
+    let place = place();
+    let file = place.path().join("work/retry.rs");
+    let ask = |question: &str, flags: &[&str]| {
+        let mut words = vec!["ask", question, "--trust"];
+        words.extend(flags);
+        run(place.path(), "state", &words)
+    };
+    // Given a setting that allows edits, when nobody sits at a terminal
+    let (out, err, code) = ask("replace `RETRY_DELAY` with `WAIT` in retry.rs", &["--allow", "edits"]);
+    // Then the edit is made, and nothing says that it was denied
+    assert_eq!(std::fs::read_to_string(&file).expect("a file"), "pub const WAIT: u64 = 5;\n", "{out}{err}");
+    assert!(err.contains("allowed by setting") && !err.contains("denied"), "{err}");
+    assert_eq!(code, Some(0), "{err}");
+    // Without it nobody can be asked, which is said and in the exit code
+    let (_, err, code) = ask("replace `WAIT` with `DELAY` in retry.rs", &[]);
+    assert!(err.contains("denied: nobody can be asked here"), "{err}");
+    assert_eq!(code, Some(4), "{err}");
+}

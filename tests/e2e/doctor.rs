@@ -90,6 +90,36 @@ fn a_model_that_takes_no_connection_fails_with_its_origin() {
     assert!(reach[0].1.contains(&format!("127.0.0.1:{port} cannot be reached")), "{report}");
 }
 
+#[test]
+fn a_model_that_would_not_answer_is_found_without_a_prompt() {
+    let (workspace, state) = two();
+    let said = |status: &str, body: &str| {
+        let head = format!(
+            "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n",
+            body.len()
+        );
+        format!("{head}connection: close\r\n\r\n{body}").into_bytes()
+    };
+    let list = r#"{"object":"list","data":[{"id":"other"},{"id":"m"}]}"#;
+    let rows = [
+        (said("401 Unauthorized", "{}"), "m", "fail", "wants a key (HTTP 401)"),
+        (said("200 OK", list), "nope", "fail", "There is no model `nope` at "),
+        (said("404 Not Found", "{}"), "m", "warn", "There is no list of models below "),
+        (said("200 OK", list), "m", "ok", "has this model"),
+    ];
+    for (answer, name, mark, sentence) in rows {
+        // Given an endpoint that takes connections, and says this of its models
+        let url = format!("http://127.0.0.1:{}/v1", super::errors::peer(answer));
+        let flags = ["--model", name, "--model-provider", "openai", "--model-url", &url];
+        let (report, code) = report(workspace.path(), state.path(), &flags);
+        // Then the doctor says whether a question would be answered
+        let answer = of(&report, "endpoint");
+        assert_eq!((answer.len(), answer[0].0.as_str()), (1, mark), "{report}");
+        assert!(answer[0].1.contains(sentence), "{sentence}: {report}");
+        assert_eq!(code, Some(i32::from(mark == "fail")), "{report}");
+    }
+}
+
 /// A peer that takes connections; on each it does `speak`, until the test is over.
 fn peer(speak: fn(std::net::TcpStream)) -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -11,7 +11,8 @@ use super::super::terminal::{Tone, marked, visible_code, visible_line};
 use super::hunk_review::parts;
 use super::opened::{AskEnded, Open};
 use super::turn::AskTurn;
-use crate::domain::approval::{Decision, Permission, PermissionStatus};
+use crate::domain::approval::{Decision, Permission, PermissionOptionKind, PermissionStatus};
+use crate::domain::policy::standing::StandingAnswer;
 use crate::protocol::permission::PermissionGetResult;
 
 /// Permissions that wait for the user. An engine that asks for more at once gets a denial for the rest.
@@ -30,30 +31,46 @@ fn parts_key(pending: &Permission) -> Option<(&'static str, &'static str)> {
     }
 }
 
+/// Whether the server answers this one itself, as it does where the user's setting says so and an answer is there that says it.
+fn is_answered_by_setting(pending: &Permission) -> bool {
+    match pending.policy.as_ref().map(|policy| policy.answer) {
+        Some(StandingAnswer::Never) => true,
+        Some(StandingAnswer::Always) => {
+            pending.options.iter().any(|option| option.kind == PermissionOptionKind::AllowOnce)
+        }
+        Some(StandingAnswer::Prompt) | None => false,
+    }
+}
+
 impl AskTurn {
-    /// A permission came: it is put to the user in its turn, or denied when there is none.
+    /// A permission came. What the server answers by itself, as a setting or a saved rule says, is left to it: a setting is told with
+    /// the request, and a rule was heeded before the server tells how the request stands. That also brings all of a cut one.
     pub(super) fn asked(&mut self, pending: Permission) -> Result<(), AskEnded> {
-        if !self.interactive {
-            self.show_ask(&pending)?;
-            self.say(Tone::Warn, "denied: nobody can be asked here; run it in a terminal to decide.");
-            self.outcome.unanswered = true;
-            return self.decide(pending, None);
-        }
-        if self.waiting.len() >= WAITING {
-            return self.decide(pending, None);
-        }
-        if pending.subject.truncated {
-            // Nobody is asked about what is not seen whole.
-            let params = json!({ "sessionId": self.session_id, "requestId": pending.request_id });
-            let id = self.client.send_request("bb/permission/get", params)?;
-            self.coming.insert(id, pending);
+        if is_answered_by_setting(&pending) {
             return Ok(());
         }
-        self.waiting.push_back(pending);
-        self.ask_next()
+        if self.waiting.len() + self.coming.len() >= WAITING {
+            return self.decide(pending, None);
+        }
+        let params = json!({ "sessionId": self.session_id, "requestId": pending.request_id });
+        let id = self.client.send_request("bb/permission/get", params)?;
+        self.coming.insert(id, pending);
+        Ok(())
     }
 
-    /// The whole of a request that came cut.
+    /// One that nobody answered: it is put to the user in its turn, or denied when there is none.
+    fn put(&mut self, pending: Permission) -> Result<(), AskEnded> {
+        if self.interactive {
+            self.waiting.push_back(pending);
+            return self.ask_next();
+        }
+        self.show_ask(&pending)?;
+        self.say(Tone::Warn, "denied: nobody can be asked here; run it in a terminal to decide.");
+        self.outcome.unanswered = true;
+        self.decide(pending, None)
+    }
+
+    /// How a request stands, and all of it.
     pub(super) fn whole_came(
         &mut self,
         cut: Permission,
@@ -63,12 +80,10 @@ impl AskTurn {
             serde_json::from_value::<PermissionGetResult>(result).map_err(|error| error.to_string())
         });
         match whole {
-            Ok(whole) if whole.status == PermissionStatus::Pending => {
-                self.waiting.push_back(whole.permission);
-                self.ask_next()
-            }
+            Ok(whole) if whole.status == PermissionStatus::Pending => self.put(whole.permission),
             Ok(_) => Ok(()),
             Err(why) => {
+                self.outcome.unanswered |= !self.interactive;
                 self.show_ask(&cut)?;
                 let why = marked(&why).into_owned();
                 self.say(Tone::Warn, &format!("denied: all of it could not be read to show it: {why}"));

@@ -1,13 +1,14 @@
 //! Markdown of an answer as text for a terminal, block by block.
 //!
 //! Owns when a block is whole and how it looks. A block is drawn once, when nothing can change it any more: at the blank line
-//! behind it, and within a fence at the end of each line. Lines stay where the answer has them, so the width of the terminal does
-//! not matter. Takes text that is safe to show, and gives such. Never erases anything.
+//! behind it, and within a fence at the end of each line. Lines stay where the answer has them, so the width of the terminal matters
+//! to tables alone (`table`). Takes text that is safe to show, and gives such. Never erases anything.
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use super::super::terminal::marked;
+use super::super::terminal::{marked, width};
 use super::places::Places;
+use super::table;
 
 /// Bytes of a block that is waited for. One that is longer is shown as it is.
 const LONGEST: usize = 64 << 10;
@@ -143,12 +144,27 @@ fn block(source: &str) -> String {
     if as_it_is {
         return source.to_owned();
     }
+    if let Some(table) = table::aligned(text, width(), in_cell) {
+        return format!("{table}{end}");
+    }
+    let drawn = drawn(text);
+    let drawn = drawn.trim_end_matches('\n');
+    if drawn.trim().is_empty() { source.to_owned() } else { format!("{drawn}{end}") }
+}
+
+fn drawn(text: &str) -> String {
     let mut draft = BlockDraft::default();
     for event in Parser::new_ext(text, Options::empty()) {
         draft.event(event);
     }
-    let drawn = draft.text.trim_end_matches('\n');
-    if drawn.trim().is_empty() { source.to_owned() } else { format!("{drawn}{end}") }
+    draft.text
+}
+
+/// The text of a cell, in which nothing begins a block: so it stands behind a word.
+fn in_cell(text: &str) -> String {
+    let drawn = drawn(&format!("x {text}"));
+    let drawn = drawn.trim_end_matches('\n').strip_prefix("x").unwrap_or(text).trim_start();
+    drawn.replace('\n', " ")
 }
 
 /// A block as it is drawn.
@@ -331,7 +347,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn drawn(text: &str) -> String {
+    fn shown(text: &str) -> String {
         let mut markdown = Markdown::default();
         let mut drawn = markdown.push(text);
         drawn.push_str(&markdown.finish());
@@ -368,13 +384,16 @@ mod tests {
             ),
             ("[a](http://h/p) <http://h>", "\x1b[4ma\x1b[0m (http://h/p) \x1b[4mhttp://h\x1b[0m"),
             ("a\n\n---\n\nb", "a\n\n\x1b[2m────────\x1b[0m\n\nb"),
-            ("| a | b |\n|---|---|\n| 1 | 2 |\n", "| a | b |\n|---|---|\n| 1 | 2 |\n"),
+            (
+                "| a | b |\n|---|--:|\n| 1. | `x` |\n\nafter",
+                "| a   |   b |\n|-----|----:|\n| 1.  |   \x1b[36mx\x1b[0m |\n\nafter",
+            ),
             ("[a]: http://h\n", "[a]: http://h\n"),
             ("<b>x</b>\n", "<b>x</b>\n"),
             ("&#27;[2J", "⟨U+001B⟩[2J"),
             ("", ""),
         ] {
-            assert_eq!(drawn(source), wanted, "{source:?}");
+            assert_eq!(shown(source), wanted, "{source:?}");
         }
     }
 
@@ -411,7 +430,7 @@ mod tests {
             let mut pieces = markdown.push(&text[..cut]);
             pieces.push_str(&markdown.push(&text[cut..]));
             pieces.push_str(&markdown.finish());
-            prop_assert_eq!(&pieces, &drawn(&text));
+            prop_assert_eq!(&pieces, &shown(&text));
             let words = |text: &str| -> Vec<String> {
                 let letters = |letter: char| !letter.is_ascii_lowercase();
                 let mut words: Vec<String> = text.split(letters).filter(|word| !word.is_empty()).map(str::to_owned).collect();

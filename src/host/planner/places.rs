@@ -124,7 +124,7 @@ async fn show(voice: &mut TurnOutput<'_>, question: &str, found: &Found) {
     let part = if found.truncated { " (the workspace has more files than one search reads)" } else { "" };
     if found.files_searched == 0 {
         voice
-            .lines("There is no file to search here: hidden, ignored and very large files are left out.\n")
+            .lines("There is no file to search here: hidden, ignored and very large files are left out, and files whose names are not UTF-8.\n")
             .await;
         return;
     }

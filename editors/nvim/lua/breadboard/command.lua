@@ -76,7 +76,7 @@ end
 local SUBCOMMANDS = {}
 
 SUBCOMMANDS.context = {
-  about = 'show what would go with the next prompt; with words, with a prompt of these words',
+  about = 'show what would be sent with the next prompt, or with a prompt of these words',
   run = function(call)
     context.show(call.rest)
   end,
@@ -120,7 +120,7 @@ SUBCOMMANDS.continue = {
 }
 
 SUBCOMMANDS.continuewith = {
-  about = 'continuewith [agent]: go on with this conversation in a new session, with another agent or the engine of the settings',
+  about = 'continuewith [agent]: continue this conversation in a new session, with another agent or the engine of the settings',
   complete = agents.names,
   run = function(call)
     sessions.with_active(function(session)
@@ -130,7 +130,7 @@ SUBCOMMANDS.continuewith = {
 }
 
 SUBCOMMANDS.edit = {
-  about = 'change the prompt under the cursor of the chat, or the last one; sent, it begins a branch of the session',
+  about = 'change the prompt under the cursor of the chat, or the last one; sending it starts a branch of the session',
   run = function()
     require('breadboard.branches').edit()
   end,
@@ -144,7 +144,7 @@ SUBCOMMANDS.origin = {
 }
 
 SUBCOMMANDS.pin = {
-  about = 'pin this session, or another one by its id, so that it stands first in the list; once more takes that back',
+  about = 'pin this session, or another one by its id, so that it is first in the list; again to unpin',
   complete = session_ids,
   run = function(call)
     sessions.with_active(function(active)
@@ -163,28 +163,28 @@ SUBCOMMANDS.stop = {
 }
 
 SUBCOMMANDS.retry = {
-  about = 'send the prompt of a turn that failed once more',
+  about = 'send the prompt of a failed turn again',
   run = function()
     require('breadboard.retry').run()
   end,
 }
 
 SUBCOMMANDS.take = {
-  about = 'stop the turn that another window runs in this session, to go on here',
+  about = 'stop the turn that another window runs in this session, and continue here',
   run = function()
     require('breadboard.take').run()
   end,
 }
 
 SUBCOMMANDS.new = {
-  about = 'begin a session',
+  about = 'start a session',
   run = function()
     sessions.create(show)
   end,
 }
 
 SUBCOMMANDS.agent = {
-  about = 'begin a session with an agent, by its name or from a list',
+  about = 'start a session with an agent, by its name or from a list',
   complete = agents.names,
   run = function(call)
     agents.start(call.words[1], show)
@@ -206,14 +206,14 @@ SUBCOMMANDS.option = {
 }
 
 SUBCOMMANDS.login = {
-  about = 'log in at the agent, in one of the ways that it offers',
+  about = 'log in to the agent, in one of the ways that it offers',
   run = function(call)
     agents.login(call.rest ~= '' and call.rest or nil)
   end,
 }
 
 SUBCOMMANDS.sessions = {
-  about = 'sessions [words]: choose a session from a list; with words, from those in which they were said',
+  about = 'sessions [words]: choose a session from a list; with words, from those in which they occur',
   run = function(call)
     local function open(session)
       sessions.select(session, show)
@@ -227,7 +227,7 @@ SUBCOMMANDS.sessions = {
 }
 
 SUBCOMMANDS.setup = {
-  about = 'choose who answers: an agent, a model or search only; each is tried before it is kept',
+  about = 'choose who answers: an agent, a model or search only; your choice is tried before it is saved',
   run = function()
     require('breadboard.setup').open()
   end,
@@ -285,7 +285,7 @@ SUBCOMMANDS.changes = {
 }
 
 SUBCOMMANDS.undo = {
-  about = 'undo [turn]: take back what a turn changed; shows first what that does, and asks',
+  about = 'undo [turn]: undo what a turn changed; shows first what that does, and asks',
   run = function(call)
     sessions.with_active(function(session)
       require('breadboard.changes').undo(session, call.words[1])
@@ -306,14 +306,14 @@ SUBCOMMANDS.stopcommand = {
 }
 
 SUBCOMMANDS.mcp = {
-  about = 'see how the servers of tools stand, start one again, or allow one that the workspace names',
+  about = 'see how the tool servers are, restart one, or allow one that the workspace names',
   run = function()
     require('breadboard.mcp').show()
   end,
 }
 
 SUBCOMMANDS.rules = {
-  about = 'see what is allowed by rules that were saved, and take one back',
+  about = 'see the saved rules, and take one back',
   run = function()
     require('breadboard.rules').show()
   end,
@@ -390,7 +390,7 @@ SUBCOMMANDS.trust = {
 }
 
 SUBCOMMANDS.untrust = {
-  about = 'take the trust back',
+  about = 'stop trusting this workspace',
   run = function()
     sessions.trust(false)
   end,

@@ -7,7 +7,7 @@ local store = require('breadboard.store')
 local M = {}
 
 --- How long a program may take before the report says so, in milliseconds.
-local PATIENCE = 15000
+local PATIENCE = 20000
 
 ---@param arguments string[]
 ---@return vim.SystemCompleted
