@@ -17,6 +17,7 @@
 //! possible. The peer is built from `benches/node_peer` into the target directory and needs `node` and `npm`; without
 //! them its column stays empty, and `--check` fails.
 
+#[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
