@@ -11,6 +11,7 @@ mod failure;
 mod for_agents;
 mod found;
 mod http;
+mod look;
 mod pool;
 mod pool_entry;
 mod pool_handle;
