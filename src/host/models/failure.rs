@@ -9,7 +9,7 @@ use super::fault::ModelFault;
 use super::target::Target;
 use super::tokens::Token;
 use crate::domain::remedy::{PromptTaken, Retry, RetryWhen};
-use crate::http::{HttpError, in_words};
+use crate::http::{AuthoritySetting, HttpError, Unreached, in_words};
 
 /// A failure of a model or of its setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,7 +122,12 @@ impl ModelError {
         let origin = target.origin();
         let origin = origin.as_str();
         match error {
-            HttpError::Unreachable(cause) => Self::told(
+            HttpError::Unreachable(Unreached::Tls(doubt)) => Self::setting(format!(
+                "The model at {origin} was sent nothing, because {}; {}.",
+                doubt.why(),
+                doubt.next(AuthoritySetting::Machine)
+            )),
+            HttpError::Unreachable(Unreached::Connection(cause)) => Self::told(
                 format!(
                     "The model at {origin} cannot be reached ({}); start it, or correct the model's address or the proxy.",
                     excerpt(cause)
@@ -133,6 +138,10 @@ impl ModelError {
                 format!("The model at {origin} has been silent for too long; ask again."),
                 Retry::perhaps_taken(RetryWhen::Later),
             ),
+            HttpError::NotHttp if origin.starts_with("http:") => Self::setting(format!(
+                "What answers at {origin} speaks no HTTP, so it is no model; correct the model's address, which begins with https where it \
+                 has TLS."
+            )),
             HttpError::NotHttp => Self::setting(format!(
                 "What answers at {origin} speaks no HTTP, so it is no model; correct the model's address."
             )),
