@@ -66,6 +66,10 @@ fn r002_60_a_place_that_shares_no_word_with_the_question_is_found_and_each_piece
     let stages: Vec<Value> =
         server.events(&session).into_iter().map(|event| event["payload"]["stage"].clone()).collect();
     assert!(stages.contains(&json!("vector_search")), "{stages:?}");
+    let ranked = |event: &Value| event["payload"]["stage"] == "reranking";
+    let ranked: Vec<Value> = server.events(&session).into_iter().filter(ranked).collect();
+    let message = ranked[0]["payload"]["message"].as_str().expect("a sentence");
+    assert!(message.ends_with(" ranked by words and meanings."), "{message}");
     // And each piece went there once, with the token of the address, and no secret at all
     let seen = endpoint.seen();
     assert!(
