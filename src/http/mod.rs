@@ -42,7 +42,7 @@ pub(crate) use events::{EventLimits, Events, Framing};
 pub(crate) use failure::HttpError;
 pub(crate) use peer::{HttpPeer, NoRequest};
 pub(crate) use retry_after::{in_words, retry_after};
-pub(crate) use tls_doubt::AuthoritySetting;
+pub(crate) use tls_doubt::{AuthoritySetting, TlsDoubt};
 pub(crate) use trusted::trusting;
 
 /// Work on more bytes than this, for instance parsing them, belongs on a blocking thread: less takes around a millisecond.
