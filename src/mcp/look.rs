@@ -22,7 +22,7 @@ pub(super) struct Looks {
 }
 
 /// A look that began and has not ended.
-struct Look {
+struct FileLook {
     number: u64,
     folder: PathBuf,
 }
@@ -37,15 +37,15 @@ impl McpPool {
     }
 
     /// A look, where servers may run at all. Its number is taken before anything is read: what a later one reads is as new or newer.
-    fn begin_look(&self) -> Option<Look> {
+    fn begin_look(&self) -> Option<FileLook> {
         let mut state = self.state();
         let folder = state.folder.clone().filter(|_| state.may_run)?;
         state.looks.begun += 1;
-        Some(Look { number: state.looks.begun, folder })
+        Some(FileLook { number: state.looks.begun, folder })
     }
 
     /// Puts what a look found in the place of what stood, unless a look that began later was faster.
-    fn end_look(&self, look: &Look, found: Vec<FoundServer>) {
+    fn end_look(&self, look: &FileLook, found: Vec<FoundServer>) {
         let mut state = self.state();
         if state.folder.as_ref() != Some(&look.folder) || !state.may_run || look.number < state.looks.standing
         {
