@@ -5,10 +5,7 @@
 use std::error::Error;
 use std::io;
 
-use super::tls_doubt::TlsDoubt;
-
-/// Longest piece of foreign words, in characters.
-const LONGEST: usize = 300;
+use super::tls_doubt::{TlsDoubt, one_line};
 
 /// Why an endpoint was not reached, or was reached and not spoken with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,10 +102,4 @@ fn known(cause: &(dyn Error + 'static)) -> Option<Cause> {
         io::ErrorKind::UnexpectedEof => Some(Cause::Cut),
         _ => None,
     }
-}
-
-/// Foreign words on one line, bounded.
-pub(super) fn one_line(text: &str) -> String {
-    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.chars().take(LONGEST).collect()
 }

@@ -6,7 +6,8 @@
 use rustls::pki_types::ServerName;
 use rustls::{CertificateError, Error};
 
-use super::cause::one_line;
+/// Longest piece of foreign words, in characters.
+const LONGEST: usize = 300;
 
 /// Names of a certificate in a sentence.
 const NAMES: usize = 4;
@@ -163,6 +164,12 @@ fn listed(names: &[String]) -> String {
     }
     let last = shown.pop().unwrap_or_default();
     format!("{} and {last}", shown.join(", "))
+}
+
+/// Foreign words on one line, bounded.
+pub(super) fn one_line(text: &str) -> String {
+    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().take(LONGEST).collect()
 }
 
 #[cfg(test)]

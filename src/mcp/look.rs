@@ -12,15 +12,6 @@ use super::variables::filled_in;
 use crate::app::ports::Secret;
 use crate::protocol::mcp::McpSource;
 
-/// The looks of one pool, numbered in the order in which they began.
-#[derive(Default)]
-pub(super) struct Looks {
-    /// How many began.
-    begun: u64,
-    /// The one whose servers stand; 0 when none does.
-    standing: u64,
-}
-
 /// A look that began and has not ended.
 struct FileLook {
     number: u64,
@@ -40,14 +31,13 @@ impl McpPool {
     fn begin_look(&self) -> Option<FileLook> {
         let mut state = self.state();
         let folder = state.folder.clone().filter(|_| state.may_run)?;
-        state.looks.begun += 1;
-        Some(FileLook { number: state.looks.begun, folder })
+        Some(FileLook { number: state.looks.begin(), folder })
     }
 
     /// Puts what a look found in the place of what stood, unless a look that began later was faster.
     fn end_look(&self, look: &FileLook, found: Vec<FoundServer>) {
         let mut state = self.state();
-        if state.folder.as_ref() != Some(&look.folder) || !state.may_run || look.number < state.looks.standing
+        if state.folder.as_ref() != Some(&look.folder) || !state.may_run || !state.looks.is_news(look.number)
         {
             return;
         }
@@ -63,7 +53,7 @@ impl McpPool {
         let before = std::mem::take(&mut state.found);
         replace(&before, &entries, state.may_run);
         state.found = entries;
-        state.looks.standing = look.number;
+        state.looks.stands(look.number);
     }
 
     fn found_entry(

@@ -12,6 +12,7 @@ mod for_agents;
 mod found;
 mod http;
 mod look;
+mod look_order;
 mod pool;
 mod pool_entry;
 mod pool_handle;

@@ -12,7 +12,7 @@ use futures::future::join_all;
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 
-use super::look::Looks;
+use super::look_order::LookOrder;
 use super::pool_entry::{NoServer, PoolEntry, replace};
 use super::server::{McpServer, ServerStanding, StartMeans};
 use super::variables::filled_in;
@@ -53,7 +53,7 @@ pub(super) struct PoolState {
     /// Those that files of the workspace name.
     pub(super) found: Vec<PoolEntry>,
     /// The looks at these files.
-    pub(super) looks: Looks,
+    pub(super) looks: LookOrder,
     /// Digests of the contents of these that the user allowed.
     pub(super) allowed: BTreeSet<String>,
     pub(super) sessions: HashMap<String, Vec<PoolEntry>>,
