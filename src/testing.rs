@@ -88,7 +88,7 @@ pub mod host {
     }
 }
 pub mod http {
-    pub use crate::http::BaseUrl;
+    pub use crate::http::{BaseUrl, Unreached};
 }
 pub mod simulate {
     pub mod breadboard {

@@ -8,11 +8,11 @@ use super::inbox::Reply;
 use super::live::{LinkState, Live, UseOfStream};
 use super::on_request::turn_end;
 use super::ports::{
-    AgentCall, AgentSession, AttachedTurn, Connectivity, EngineCall, EngineSession, ListedSessions,
-    NewSession, SessionHome, SessionReply, StreamCall, StreamResume, TurnFailure,
+    AgentCall, AgentSession, AttachedChange, AttachedTurn, Connectivity, EngineCall, EngineSession,
+    ListedSessions, NewSession, SessionHome, SessionReply, StreamCall, StreamResume, TurnFailure,
 };
 use super::prompter::Prompter;
-use super::record::{LastRun, Record, RemoteSession};
+use super::record::{Ask, LastRun, Record, RemoteSession};
 use super::sessions::Session;
 use super::state::App;
 use super::turn::{Stop, TurnState, Whose};
@@ -344,8 +344,11 @@ impl App {
         self.rest_a_stream(session_id);
         let resume = self.traits_of(session_id).resume;
         let open_turn = self.known(session_id).ok().and_then(|session| session.record.turn.open());
-        let open_turn =
-            open_turn.map(|number| AttachedTurn { number, allowed_last: self.allowed_last(session_id) });
+        let open_turn = open_turn.map(|number| AttachedTurn {
+            number,
+            allowed_last: self.allowed_last(session_id),
+            undecided: self.undecided_changes(session_id),
+        });
         let Some(live) = self.live_mut(session_id) else { return };
         live.link.open();
         live.use_of_stream = UseOfStream::Open;
@@ -366,6 +369,20 @@ impl App {
             }
             _ => None,
         }
+    }
+
+    /// The changes that wait for the user under their own names, as the journal has them. One that was answered is done by whoever took
+    /// the answer, or by nobody: the journal has the answer before anything is done.
+    fn undecided_changes(&mut self, session_id: &str) -> Vec<AttachedChange> {
+        let Some(live) = self.live_mut(session_id) else { return Vec::new() };
+        let is_the_question = |ask: &&Ask| {
+            ask.answered.is_none() && ask.permission.patch_id.as_ref() == Some(&ask.engine_request_id)
+        };
+        let changes = live.asks.values().filter(is_the_question).filter_map(|ask| {
+            let proposal = ask.proposal.clone()?;
+            Some(AttachedChange { id: ask.engine_request_id.clone(), proposal })
+        });
+        changes.collect()
     }
 }
 

@@ -22,6 +22,7 @@ use super::own_words::own_words;
 use super::terminal::{TerminalLook, Tone, diff, marked, marked_line, visible, visible_line};
 use crate::domain::approval::PermissionStatus;
 use crate::domain::context::item::ContextChip;
+use crate::domain::dialect::desktop::message::BY_WORDS;
 use crate::domain::fact::{Answered, Fact, NoticeLevel, Patch};
 use crate::domain::shown::ShownPieces;
 use crate::domain::view::{Block, BlockBody, Change, ChangeOp, Lane};
@@ -153,6 +154,11 @@ impl Renderer {
         let mut pieces = Vec::new();
         match fact {
             Fact::Patch(patch) => self.patch(&mut pieces, *patch),
+            // That words alone did it is nothing to tell.
+            Fact::Search { message, .. } if is_ranked_by_a_model(message) => {
+                self.part(&mut pieces);
+                self.note(&mut pieces, self.seen.err.paint(Tone::Dim, &visible_line(message, SENTENCE)));
+            }
             Fact::Search { message, .. } => progress(&mut pieces, message),
             Fact::Answered(Answered::Settled { status, by: Some(by), .. }) if *by != "user" => {
                 let is_answered = matches!(status, PermissionStatus::Allowed | PermissionStatus::Denied);
@@ -459,6 +465,11 @@ fn unsaid<'a>(shown: &str, whole: &'a str) -> Option<&'a str> {
         more = next;
     }
     Some(more)
+}
+
+/// Whether a model of the user's had a part in the order of what was found, or was to have one.
+fn is_ranked_by_a_model(message: &str) -> bool {
+    message.split_once(" ranked by ").is_some_and(|(_, by)| by.trim_end_matches('.') != BY_WORDS)
 }
 
 fn progress(pieces: &mut Vec<RenderPiece>, text: &str) {

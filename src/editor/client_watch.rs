@@ -69,7 +69,7 @@ mod tests {
         watch(client.id(), move || told.send(()).unwrap());
         assert_eq!(hears.try_recv(), Err(mpsc::TryRecvError::Empty));
         drop(client.stdin.take());
-        hears.recv_timeout(Duration::from_secs(10)).unwrap();
+        hears.recv_timeout(Duration::from_secs(60)).unwrap();
         client.wait().unwrap();
     }
 
@@ -79,6 +79,6 @@ mod tests {
         client.wait().unwrap();
         let (told, hears) = mpsc::channel();
         watch(client.id(), move || told.send(()).unwrap());
-        hears.recv_timeout(Duration::from_secs(10)).unwrap();
+        hears.recv_timeout(Duration::from_secs(60)).unwrap();
     }
 }

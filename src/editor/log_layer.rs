@@ -175,7 +175,7 @@ mod tests {
         let layer = LogLayer::new(Arc::clone(&outbox), Arc::clone(&gate));
         let subscriber = tracing_subscriber::registry().with(layer);
         tracing::subscriber::with_default(subscriber, || act(&gate));
-        assert!(outbox.drain(Duration::from_secs(10)));
+        assert!(outbox.drain(Duration::from_secs(60)));
         let text = String::from_utf8(sink.0.lock().unwrap().clone()).unwrap();
         let lines = text.split("Content-Length: ").skip(1);
         lines.map(|frame| frame.split_once("\r\n\r\n").unwrap().1.to_owned()).collect()

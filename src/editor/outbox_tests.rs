@@ -45,7 +45,7 @@ impl Write for Pipe {
     }
 }
 
-const LONG: Duration = Duration::from_secs(10);
+const LONG: Duration = Duration::from_secs(60);
 
 fn frame(message: &str) -> String {
     format!("Content-Length: {}\r\n\r\n{message}", message.len())

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::*;
 use crate::app::inbox::{EDITOR_BOUND, EditorReply, Event, Events};
 
-const LONG: Duration = Duration::from_secs(10);
+const LONG: Duration = Duration::from_secs(60);
 
 /// A server in process: what the editor writes, what it reads, what the loop gets, and why the reading ended.
 struct Bench {

@@ -5,8 +5,25 @@
 use std::error::Error;
 use std::io;
 
-/// Longest piece of foreign words, in characters.
-const LONGEST: usize = 300;
+use super::tls_doubt::{TlsDoubt, one_line};
+
+/// Why an endpoint was not reached, or was reached and not spoken with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unreached {
+    /// No connection; the end of a sentence.
+    Connection(String),
+    /// TLS found something wrong.
+    Tls(TlsDoubt),
+}
+
+impl From<Cause> for Unreached {
+    fn from(cause: Cause) -> Self {
+        match cause {
+            Cause::Tls(doubt) => Self::Tls(doubt),
+            cause => Self::Connection(cause.words()),
+        }
+    }
+}
 
 /// Why there was no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,13 +34,21 @@ pub(crate) enum Cause {
     Cut,
     /// What answers speaks no HTTP.
     NotHttp,
-    /// TLS found something wrong; the end of a sentence.
-    Tls(String),
+    /// TLS found something wrong.
+    Tls(TlsDoubt),
 }
 
 impl Cause {
     /// Reads it.
     pub(crate) fn of(error: &reqwest::Error) -> Self {
+        match Self::read(error) {
+            // Before there is a connection nothing of an answer can be missing: it ended while TLS began.
+            Self::Cut if error.is_connect() => Self::Tls(TlsDoubt::NoTls),
+            cause => cause,
+        }
+    }
+
+    fn read(error: &reqwest::Error) -> Self {
         let mut deepest = None;
         let mut source = error.source();
         while let Some(cause) = source {
@@ -42,7 +67,8 @@ impl Cause {
     /// The end of a sentence that says why.
     pub(crate) fn words(&self) -> String {
         match self {
-            Self::NoConnection(words) | Self::Tls(words) => words.clone(),
+            Self::NoConnection(words) => words.clone(),
+            Self::Tls(doubt) => doubt.why(),
             Self::Cut => "the connection was cut before the answer was whole".to_owned(),
             Self::NotHttp => "what answers there speaks no HTTP".to_owned(),
         }
@@ -61,7 +87,7 @@ fn known(cause: &(dyn Error + 'static)) -> Option<Cause> {
         };
     }
     if let Some(doubt) = cause.downcast_ref::<rustls::Error>() {
-        return Some(Cause::Tls(doubt_of(doubt)));
+        return Some(Cause::Tls(TlsDoubt::of(doubt)));
     }
     let error = cause.downcast_ref::<io::Error>()?;
     // One inside another hides what is in it: its source is the source of that.
@@ -75,53 +101,5 @@ fn known(cause: &(dyn Error + 'static)) -> Option<Cause> {
         }
         io::ErrorKind::UnexpectedEof => Some(Cause::Cut),
         _ => None,
-    }
-}
-
-/// What TLS found wrong, and for the usual case what to do about it.
-fn doubt_of(error: &rustls::Error) -> String {
-    use rustls::{CertificateError as Certificate, Error};
-    match error {
-        Error::InvalidCertificate(Certificate::UnknownIssuer) => {
-            "nobody whom this machine trusts has signed its certificate (add its authority's certificate to those of this machine, \
-             or name its file in the settings)"
-                .to_owned()
-        }
-        Error::InvalidCertificate(Certificate::Expired | Certificate::ExpiredContext { .. }) => {
-            "its certificate has expired".to_owned()
-        }
-        Error::InvalidCertificate(Certificate::NotValidForName | Certificate::NotValidForNameContext { .. }) => {
-            "its certificate is for another name".to_owned()
-        }
-        Error::InvalidCertificate(Certificate::Other(other)) if format!("{other:?}").contains("CaUsedAsEndEntity") => {
-            "its certificate is that of an authority, as `openssl req -x509` makes one, and a server needs one of its own".to_owned()
-        }
-        Error::InvalidMessage(_) => "it speaks no TLS, so its address may begin with http".to_owned(),
-        other => one_line(&format!("TLS with it failed ({other})")),
-    }
-}
-
-fn one_line(text: &str) -> String {
-    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.chars().take(LONGEST).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_tls_finds_wrong_is_said_without_its_own_words_where_a_person_can_do_something() {
-        use rustls::{CertificateError, Error, InvalidMessage};
-        let said = |found: CertificateError| doubt_of(&Error::InvalidCertificate(found));
-        assert!(
-            said(CertificateError::UnknownIssuer).starts_with("nobody whom this machine trusts has signed")
-        );
-        assert_eq!(said(CertificateError::Expired), "its certificate has expired");
-        assert_eq!(said(CertificateError::NotValidForName), "its certificate is for another name");
-        let plain = Error::InvalidMessage(InvalidMessage::InvalidContentType);
-        assert_eq!(doubt_of(&plain), "it speaks no TLS, so its address may begin with http");
-        let other = doubt_of(&Error::General("x".repeat(10_000)));
-        assert!(other.starts_with("TLS with it failed (") && other.chars().count() <= LONGEST);
     }
 }

@@ -2,13 +2,13 @@
 //!
 //! Owns the cases; the caller knows the endpoint's name and makes the sentence.
 
-use super::cause::Cause;
+use super::cause::{Cause, Unreached};
 
 /// A failure of the transport, or a limit that an answer passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum HttpError {
-    /// No connection; why, as the end of a sentence.
-    Unreachable(String),
+    /// No connection, or none that could be used.
+    Unreachable(Unreached),
     /// No byte came for too long.
     Silent,
     /// The connection broke.
@@ -32,7 +32,7 @@ pub(crate) enum HttpError {
 impl From<reqwest::Error> for HttpError {
     fn from(error: reqwest::Error) -> Self {
         if error.is_connect() {
-            Self::Unreachable(Cause::of(&error).words())
+            Self::Unreachable(Cause::of(&error).into())
         } else if error.is_timeout() {
             Self::Silent
         } else if Cause::of(&error) == Cause::NotHttp {

@@ -26,6 +26,7 @@ mod failure;
 mod lines;
 mod peer;
 mod retry_after;
+mod tls_doubt;
 mod trusted;
 
 pub(crate) use answer::{Answer, send};
@@ -33,6 +34,7 @@ pub use base_url::BaseUrl;
 pub(crate) use base_url::NoBaseUrl;
 pub(crate) use budget::Budget;
 pub(crate) use cause::Cause;
+pub use cause::Unreached;
 pub(crate) use client::{EndpointTimeouts, Route, builder, client};
 #[cfg(test)]
 pub(crate) use events::FramingDecoder;
@@ -40,6 +42,7 @@ pub(crate) use events::{EventLimits, Events, Framing};
 pub(crate) use failure::HttpError;
 pub(crate) use peer::{HttpPeer, NoRequest};
 pub(crate) use retry_after::{in_words, retry_after};
+pub(crate) use tls_doubt::{AuthoritySetting, TlsDoubt};
 pub(crate) use trusted::trusting;
 
 /// Work on more bytes than this, for instance parsing them, belongs on a blocking thread: less takes around a millisecond.

@@ -11,6 +11,8 @@ mod failure;
 mod for_agents;
 mod found;
 mod http;
+mod look;
+mod look_order;
 mod pool;
 mod pool_entry;
 mod pool_handle;

@@ -12,7 +12,7 @@ use futures::future::join_all;
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 
-use super::found::{self, FoundServer};
+use super::look_order::LookOrder;
 use super::pool_entry::{NoServer, PoolEntry, replace};
 use super::server::{McpServer, ServerStanding, StartMeans};
 use super::variables::filled_in;
@@ -40,8 +40,8 @@ type HideSecrets = Box<dyn Fn(Vec<Secret>) -> bool + Send + Sync>;
 /// See the module.
 pub(crate) struct McpPool {
     pub(super) means: StartMeans,
-    variable: ReadVariable,
-    hide: HideSecrets,
+    pub(super) variable: ReadVariable,
+    pub(super) hide: HideSecrets,
     state: Mutex<PoolState>,
 }
 
@@ -52,6 +52,8 @@ pub(super) struct PoolState {
     pub(super) general: Vec<PoolEntry>,
     /// Those that files of the workspace name.
     pub(super) found: Vec<PoolEntry>,
+    /// The looks at these files.
+    pub(super) looks: LookOrder,
     /// Digests of the contents of these that the user allowed.
     pub(super) allowed: BTreeSet<String>,
     pub(super) sessions: HashMap<String, Vec<PoolEntry>>,
@@ -140,7 +142,7 @@ impl McpPool {
     }
 
     /// The server of this definition that is there already, or a new one.
-    fn kept_or_new(
+    pub(super) fn kept_or_new(
         &self,
         before: &[PoolEntry],
         filled: McpDefinition,
@@ -152,53 +154,6 @@ impl McpPool {
         known
             .cloned()
             .unwrap_or_else(|| McpServer::new(filled, digest, folder.to_owned(), self.means.clone()))
-    }
-
-    /// Looks at the files of the workspace. One whose content changed is another one, which the user has not allowed.
-    pub(super) async fn look_at_files(&self) {
-        let folder = {
-            let state = self.state();
-            state.folder.clone().filter(|_| state.may_run)
-        };
-        let Some(folder) = folder else { return };
-        let place = folder.clone();
-        let Ok(found) = tokio::task::spawn_blocking(move || found::look(&place)).await else { return };
-        let mut state = self.state();
-        if state.folder.as_ref() != Some(&folder) || !state.may_run {
-            return;
-        }
-        let mut secrets = Vec::new();
-        let entries: Vec<PoolEntry> =
-            found.into_iter().map(|found| self.found_entry(&state, found, &folder, &mut secrets)).collect();
-        // A loop that takes nothing more is busy: what stands stays, and the next look finds these again.
-        if !secrets.is_empty() && !(self.hide)(secrets) {
-            return;
-        }
-        let before = std::mem::take(&mut state.found);
-        replace(&before, &entries, state.may_run);
-        state.found = entries;
-    }
-
-    fn found_entry(
-        &self,
-        state: &PoolState,
-        found: FoundServer,
-        folder: &Path,
-        secrets: &mut Vec<Secret>,
-    ) -> PoolEntry {
-        let FoundServer { name, file, digest, shown, definition } = found;
-        let server = definition.map_err(NoServer::Broken).and_then(|definition| {
-            if !state.allowed.contains(&digest) {
-                return Err(NoServer::Unasked(format!(
-                    "The file `{file}` of this workspace names the tool server `{name}` ({shown}), which was not started; allow it \
-                     in the list of tool servers if you trust it."
-                )));
-            }
-            let (filled, taken) = filled_in(definition, &self.variable).map_err(NoServer::Broken)?;
-            secrets.extend(taken.into_iter().map(Secret));
-            Ok(self.kept_or_new(&state.found, filled, digest.clone(), folder))
-        });
-        PoolEntry { name, source: McpSource::Workspace, server, found: Some((digest, shown)) }
     }
 
     /// Of these sentences those that the session has not been told.

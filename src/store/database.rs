@@ -27,7 +27,7 @@ pub(super) const PAGE_BYTES: u32 = 16 << 10;
 
 /// How long a write waits for those of other windows. Each takes a millisecond or two, and the loop waits with it: after half a
 /// second something is wrong, and events are kept in memory until it can be written.
-const BUSY: Duration = Duration::from_millis(500);
+pub(super) const BUSY: Duration = Duration::from_millis(500);
 
 /// Files up to this size are checked at every start: that takes a few milliseconds. Larger ones only when there is a
 /// reason, since the time grows with the file.

@@ -45,6 +45,14 @@ impl FoldedFolder {
         }
     }
 
+    /// With a fold under way that a test drives.
+    #[cfg(test)]
+    pub(super) fn under_way(database: &Path, thread: JoinHandle<()>) -> Self {
+        let mut folder = Self::new(database);
+        folder.thread = Some(thread);
+        folder
+    }
+
     /// So many bytes were committed. Starts a fold when it is worth one and none is under way.
     pub(super) fn wrote(&mut self, bytes: usize) {
         self.written = self.written.saturating_add(bytes);
@@ -67,12 +75,20 @@ impl FoldedFolder {
     }
 }
 
-impl Drop for FoldedFolder {
-    /// Waits for a fold that is under way: the journal closes its file after this, and must be the last one to.
-    fn drop(&mut self) {
+impl FoldedFolder {
+    /// Waits for a fold that is under way. While it lasts nobody else can fold, so what has no room would be refused although the log
+    /// is about to make some.
+    pub(super) fn wait(&mut self) {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+impl Drop for FoldedFolder {
+    /// The journal closes its file after this, and must be the last one to.
+    fn drop(&mut self) {
+        self.wait();
     }
 }
 

@@ -105,7 +105,9 @@ impl Intake {
             // What waits of other sessions has no room in the database; this one may have.
             Err(Failure::Sqlite(error)) if is_full(&error) && self.is_apart(&commit.session_id) => {
                 let leases = &self.leases;
-                let commits = with_room(connection, |connection| write(connection, leases, &[], commit))?;
+                let commits = with_room(connection, self.folder.as_mut(), |connection| {
+                    write(connection, leases, &[], commit)
+                })?;
                 self.leases.claimed(&commit.session_id);
                 self.committed(commits, &last_events(&[], commit));
                 Ok(())
@@ -139,7 +141,9 @@ impl Intake {
         let _ = self.empty(connection);
         let left = self.left();
         let leases = &self.leases;
-        let commits = with_room(connection, |connection| delete(connection, leases, session_id, left))?;
+        let commits = with_room(connection, self.folder.as_mut(), |connection| {
+            delete(connection, leases, session_id, left)
+        })?;
         self.leases.held.remove(session_id);
         self.deleted(session_id, left, commits);
         // The file needs no room to become shorter. Where what others left has none in the database, it stays as it is.
@@ -225,7 +229,8 @@ impl Intake {
         let bytes = bytes + waiting.iter().map(|one| one.batch.events.len()).sum::<usize>();
         let heads = last_events(waiting, commit);
         let leases = &self.leases;
-        self.commits = with_room(connection, |connection| write(connection, leases, waiting))?;
+        self.commits =
+            with_room(connection, self.folder.as_mut(), |connection| write(connection, leases, waiting))?;
         self.leases.claimed(&commit.session_id);
         if let Some(folder) = &mut self.folder {
             folder.wrote(bytes);

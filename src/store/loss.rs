@@ -209,10 +209,10 @@ pub(super) fn settle(
     window: u32,
 ) -> Result<u64, Failure> {
     // Two transactions: killed in between, the next start finds the same damage again.
-    let commits = write::with_room(connection, |connection| {
+    let commits = write::with_room(connection, None, |connection| {
         write::write(connection, &Leases::default(), waiting, &Commit::default())
     })?;
-    write::with_room(connection, |connection| {
+    write::with_room(connection, None, |connection| {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let went_back = loss.damage.contains(&Damage::DatabaseBehind);
         leases::renew_epochs(&transaction, epoch, if went_back { None } else { Some(window) })?;

@@ -21,8 +21,8 @@ pub(super) const DATABASE: &str = "sessions.sqlite3";
 /// middle must not hold up the rest.
 const OPENING: Duration = Duration::from_secs(1);
 
-/// Between two looks at that lock.
-const AGAIN: Duration = Duration::from_millis(2);
+/// Between two looks at a lock that somebody has.
+pub(super) const AGAIN: Duration = Duration::from_millis(2);
 
 /// A window of the state directory that this process is, for as long as this value lives.
 #[derive(Debug)]

@@ -3,14 +3,18 @@
 //! Owns the statements that write. Never checks the order of events: the journal did, against the head it keeps.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
+use super::database::BUSY;
 use super::failure::{Failure, is_full};
+use super::fold::FoldedFolder;
 use super::forgotten::Left;
 use super::front::WaitingFront;
 use super::leases::{self, Leases};
 use super::row::{number, status_word, stored};
+use super::window::AGAIN;
 use crate::app::ports::{
     BatchRow, BlockRow, Commit, EngineCursor, LedgerRow, SessionRow, StepChange, TabRow,
 };
@@ -286,13 +290,20 @@ pub(super) fn delete(
     Ok(commits)
 }
 
-/// Runs a write, and once more when the disk was full and the log could be folded in: the log's own space is then free.
+/// Runs a write, and once more when the disk was full and the log could be folded in: the log's own space is then free. A fold of this
+/// window that is under way is waited for, and one of another window a while.
 pub(super) fn with_room<T>(
     connection: &mut Connection,
+    folder: Option<&mut FoldedFolder>,
     write: impl Fn(&mut Connection) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     match write(connection) {
-        Err(Failure::Sqlite(error)) if is_full(&error) && fold_log(connection) => write(connection),
+        Err(Failure::Sqlite(error)) if is_full(&error) => {
+            if let Some(folder) = folder {
+                folder.wait();
+            }
+            if fold_log(connection) { write(connection) } else { Err(Failure::Sqlite(error)) }
+        }
         outcome => outcome,
     }
 }
@@ -300,10 +311,16 @@ pub(super) fn with_room<T>(
 /// Copies the log into the database, so that the next write starts at the log's beginning and needs no new space.
 /// Whether all of it could be copied.
 fn fold_log(connection: &Connection) -> bool {
-    let folded = connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| {
-        Ok(row.get::<_, i64>(0)? == 0
-            && row.get::<_, i64>(1)? >= 0
-            && row.get::<_, i64>(1)? == row.get::<_, i64>(2)?)
-    });
-    matches!(folded, Ok(true))
+    let began = Instant::now();
+    loop {
+        let folded = connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
+        });
+        match folded {
+            // SQLite waits for readers and writers, not for another fold, of which it says nothing but that there is one.
+            Ok((1, -1, -1)) if began.elapsed() < BUSY => std::thread::sleep(AGAIN),
+            Ok((busy, log, copied)) => return busy == 0 && log >= 0 && log == copied,
+            Err(_) => return false,
+        }
+    }
 }

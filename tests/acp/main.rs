@@ -10,6 +10,8 @@ mod desk;
 mod exits;
 mod keys;
 mod lines;
+#[path = "../e2e/harness/own_time.rs"]
+mod own_time;
 mod sessions;
 mod silence;
 mod start_mode;

@@ -10,6 +10,7 @@ use breadboard_ls::testing::domain::coded_error::ErrorCode;
 use breadboard_ls::testing::engine::breadboard::Setup;
 use breadboard_ls::testing::engine::breadboard::client::{Client, EngineTimeouts, From};
 use breadboard_ls::testing::engine::breadboard::engine_error::{Denied, EngineError};
+use breadboard_ls::testing::http::Unreached;
 use breadboard_ls::testing::protocol::request::CredentialScope;
 use breadboard_ls::testing::protocol::settings::EngineSetting;
 use breadboard_ls::testing::simulate::breadboard::{HoldPoint, SimulatorOptions};
@@ -136,7 +137,8 @@ async fn slow_and_gone_are_told_apart() {
     engine.release_answers();
     assert!(client(engine.base_url()).health().await.is_ok());
     let gone = client(&format!("http://127.0.0.1:{}", free_port())).health().await;
-    assert_eq!(gone, Err(EngineError::Unreachable { why: "nothing listens there".to_owned(), sent: false }));
+    let nothing = Unreached::Connection("nothing listens there".to_owned());
+    assert_eq!(gone, Err(EngineError::Unreachable { why: nothing, sent: false }));
 }
 
 /// The URL of something that gives this answer to its first request.

@@ -4,4 +4,6 @@ mod calls;
 mod connection;
 mod desk;
 mod files;
+#[path = "../e2e/harness/own_time.rs"]
+mod own_time;
 mod prompts;

@@ -27,7 +27,7 @@ async fn r000_25_a_prompt_goes_whole_even_where_it_begins_like_another() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(10), done).await.expect("the run ends");
+        tokio::time::timeout(Duration::from_secs(60), done).await.expect("the run ends");
     }
     let heard: Vec<String> = engine
         .sent(&id)

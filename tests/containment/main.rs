@@ -4,6 +4,8 @@
 #![cfg(target_os = "linux")]
 
 mod marked;
+#[path = "../e2e/harness/own_time.rs"]
+mod own_time;
 mod terminals;
 
 use std::io::BufRead;
@@ -16,6 +18,7 @@ use breadboard_ls::testing::engine::acp::process::{
     AgentCommand, AgentProcess, AgentStdin, AgentStdout, Cwd, ExitNote, Secrets,
 };
 use marked::Mark;
+use own_time::OwnTime;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
@@ -81,10 +84,11 @@ fn killed(signal: i32) -> ExitNote {
 async fn c5_end_leaves_nothing_of_an_agent_that_does_not_want_to_end() {
     let mark = Mark::new();
     let mut running = stubborn(&mark).await;
-    let begun = Instant::now();
+    let mut time = OwnTime::of_programs();
     running.agent.end().await;
     assert!(mark.alive().is_empty(), "{:?}", mark.alive());
-    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    let took = time.taken();
+    assert!(took < Duration::from_secs(3), "{took:?}");
     assert_eq!(running.agent.exited().await, killed(9));
 }
 
@@ -96,9 +100,10 @@ async fn c5_an_agent_that_ends_at_the_end_of_its_stdin_is_not_signalled() {
     assert_eq!(running.line().await, "up\n");
     running.stdin.write_all(b"said\n").await.unwrap();
     assert_eq!(running.line().await, "said\n");
-    let begun = Instant::now();
+    let mut time = OwnTime::of_programs();
     running.agent.end().await;
-    assert!(begun.elapsed() < Duration::from_millis(900), "it was not waited for: {:?}", begun.elapsed());
+    let took = time.taken();
+    assert!(took < Duration::from_millis(900), "it was not waited for: {took:?}");
     let note = ExitNote { code: Some(4), signal: None, stderr_tail: "bye\n".to_owned() };
     assert_eq!(running.agent.exited().await, note);
     assert!(mark.alive().is_empty(), "{:?}", mark.alive());
@@ -121,10 +126,11 @@ async fn c5_end_closes_a_stdin_that_somebody_is_writing_to() {
 async fn c5_dropping_kills_all_at_once() {
     let mark = Mark::new();
     let running = stubborn(&mark).await;
-    let begun = Instant::now();
+    let mut time = OwnTime::of_programs();
     drop(running);
     mark.assert_gone();
-    assert!(begun.elapsed() < Duration::from_millis(900), "somebody was asked first: {:?}", begun.elapsed());
+    let took = time.taken();
+    assert!(took < Duration::from_millis(900), "somebody was asked first: {took:?}");
 }
 
 #[tokio::test]

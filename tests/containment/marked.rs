@@ -7,6 +7,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
+use crate::own_time::OwnTime;
+
 /// Issue C, item 5: an agent and all it starts die within this.
 const WITHIN: Duration = Duration::from_secs(3);
 
@@ -62,11 +64,11 @@ impl Mark {
 
     #[track_caller]
     pub fn assert_gone_since(&self, since: Instant) {
-        let until = since + WITHIN;
+        let (before, mut time) = (since.elapsed(), OwnTime::of_programs());
         loop {
             let alive = self.alive();
             let Some(first) = alive.first() else { return };
-            let left = until.saturating_duration_since(Instant::now());
+            let left = WITHIN.saturating_sub(before + time.taken());
             assert!(!left.is_zero(), "still alive after {WITHIN:?}: {alive:?}");
             first.wait(left);
         }

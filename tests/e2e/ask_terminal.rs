@@ -8,10 +8,12 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
+use breadboard_ls::testing::simulate::desktop::HostDialect;
 use rustix::pty::OpenptFlags;
 use serde_json::json;
 
 use crate::breadboard_desk::{Desk, asks, warning};
+use crate::desktop_desk::HostDesk;
 
 /// Longest wait for something to be shown; only a failure takes that long.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -507,9 +509,42 @@ fn a_question_whose_engine_dies_is_put_again_below_what_is_said_and_dropped_in_t
     let rows = rows_at_question(&session.shown);
     assert!(rows.iter().filter(|row| *row == ASKED).count() >= 2, "{rows:#?}");
     let [.., over, dropped, last] = rows.as_slice() else { panic!("{rows:#?}") };
-    assert!(over.starts_with("error: No events of the engine came for 3 s: "), "{rows:#?}");
+    assert!(over.starts_with("error: No events of the engine came for 3 s"), "{rows:#?}");
+    let reasons = rows.iter().filter(|row| row.contains("nothing listens there")).count();
+    assert_eq!(reasons, 1, "{rows:#?}");
     let wanted = "the question is dropped, since no answer would reach the engine.";
     assert_eq!((dropped.as_str(), last.as_str()), (wanted, ""), "{rows:#?}");
+}
+
+/// Why there is no connection was said when it broke, and again with the wait, and once more with its end.
+#[test]
+fn why_a_host_is_lost_is_said_once_on_a_terminal_and_without_one() {
+    for on_terminal in [true, false] {
+        // Given a turn that goes on at a host
+        let steps = json!([{ "say": "First.\n\nMore" }, { "hold": "on" }]);
+        let desk = HostDesk::scripted(HostDialect::Seed, &json!([{ "steps": steps }]));
+        let place = || tempfile::tempdir().expect("a directory");
+        let (workspace, state) = (place(), place());
+        let mut command = Command::new(if on_terminal { PROGRAM } else { "sh" });
+        if !on_terminal {
+            // Its terminal is that of `cat`.
+            command.args(["-c", "(\"$0\" \"$@\"; echo \"code $?\") 2>&1 </dev/null | cat", PROGRAM]);
+        }
+        command.args(["ask", "go", "--trust", "--timeout=3", "--workspace"]).arg(workspace.path());
+        command.arg(format!("--engine=desktop:{}", desk.host.base_url()));
+        command.arg("--state-dir").arg(state.path().join("state")).env("NO_PROXY", "127.0.0.1");
+        let mut session = Session::of(command, 200, workspace, state);
+        session.wait_for("First.");
+        // When the host goes
+        drop(desk);
+        // Then why it is not there is said once, and that nothing came
+        assert_eq!(session.end(), Some(i32::from(on_terminal)), "{}", session.shown);
+        let rows = screen(&session.shown, 200);
+        let reasons = rows.iter().filter(|row| row.contains("nothing listens there")).count();
+        assert_eq!(reasons, 1, "{rows:#?}");
+        let over = "error: No events of the engine came for 3 s; run `breadboard-ls doctor`.";
+        assert_eq!(rows.iter().filter(|row| *row == over).count(), 1, "{rows:#?}");
+    }
 }
 
 #[test]

@@ -2,12 +2,13 @@
 //! kind of engine in its own way.
 
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use breadboard_ls::testing::domain::edits::text::content_hash;
 use serde_json::{Value, json};
 
 use crate::breadboard_desk::{Desk, chat, of_kind, ran, says as engine_says};
+use crate::harness::own_time::OwnTime;
 use crate::harness::{Options, Server};
 use crate::model::{Model, calls, says};
 
@@ -389,11 +390,11 @@ fn a_context_of_a_repository_of_10_000_files_is_there_within_the_bound() {
     let front = in_front(&server);
     for text in ["hello", "see @symbol:part_9999", "/fix", "/refactor"] {
         // When it is looked at what would go
-        let begun = Instant::now();
+        let mut time = OwnTime::of(server.pid());
         let id = server.request("bb/context/preview", json!({ "sessionId": session, "text": text }));
         tell(&mut server, front.clone());
         let preview = server.wait_response(&id)["result"].clone();
-        let taken = begun.elapsed();
+        let taken = time.taken();
         // Then it is there in time, whatever was not found by then
         println!(
             "context of 10,000 files, {text:?}: {} ms, {} things, notes {}",

@@ -1,5 +1,7 @@
 //! A change that a host proposed and waits for no answer to, while the connection breaks: it stays a question, and is made once.
 
+use std::sync::Arc;
+
 use breadboard_ls::testing::simulate::desktop::HostDialect;
 use serde_json::{Value, json};
 
@@ -189,4 +191,78 @@ fn a_host_that_goes_on_closes_the_question_and_that_is_said() {
     assert!(told.iter().any(|text| text.ends_with(said)), "{told:?}");
     assert_eq!(proposal.settled(), ["cancelled"]);
     assert_eq!(proposal.server.read("a.txt"), "one\ntwo\n");
+}
+
+impl Proposal {
+    /// This process is killed, and another one takes its place.
+    fn reopened(mut self) -> Self {
+        self.server.kill();
+        let (workspace, state) = (Arc::clone(&self.server.workspace), Arc::clone(&self.server.state));
+        let mut server = Server::start_in(workspace, state, self.desk.chosen(true));
+        server.shake_hands();
+        server.ask("bb/init", json!({}));
+        server.ask("bb/selectSession", json!({ "sessionId": self.session }));
+        let reopened = Self { server, ..self };
+        assert_eq!(reopened.stands()["verdict"], "lost");
+        reopened
+    }
+
+    /// What waits for an answer.
+    fn waiting(&mut self) -> Vec<Value> {
+        let listed = self.server.ask("bb/permission/list", json!({ "sessionId": self.session }));
+        listed["pending"].as_array().expect("a list").clone()
+    }
+
+    /// Events of the whole session with this type.
+    fn all(&mut self, kind: &str) -> Vec<Value> {
+        let read = self.server.ask("bb/events/read", json!({ "sessionId": self.session, "fromSeq": 1 }));
+        let events = read["events"].as_array().expect("events").clone();
+        events
+            .into_iter()
+            .filter(|event| event["type"] == kind)
+            .map(|event| event["payload"].clone())
+            .collect()
+    }
+}
+
+#[test]
+fn a_proposed_change_outlives_our_process_and_is_made_once() {
+    for dialect in BOTH {
+        for (decision, written, status) in
+            [("allow_once", "one\nTWO\n", "allowed"), ("deny", "one\ntwo\n", "denied")]
+        {
+            // Given a change that waits for the user, and a process that is killed
+            let proposal = Proposal::with(dialect, &[over(), mark()]);
+            let ask = proposal.server.wait_ask(&proposal.session);
+            let mut proposal = proposal.reopened();
+            // Then it waits in the next one, the same
+            let waiting = proposal.waiting();
+            assert_eq!(waiting.len(), 1, "{dialect:?}: {waiting:?}");
+            assert_eq!(waiting[0]["permission"]["requestId"], ask["permission"]["requestId"]);
+            assert_eq!(proposal.server.read("a.txt"), "one\ntwo\n");
+            // When it is decided
+            let session = proposal.session.clone();
+            proposal.server.decide(&session, &ask, decision);
+            // Then that is done, the turn is over with a sentence, and the host hears it
+            let end = proposal.server.wait_end(&session);
+            let why = end["payload"]["message"].as_str().expect("a sentence");
+            assert!(why.contains("the change is decided, look at the session"), "{dialect:?}: {end}");
+            assert_eq!(proposal.server.read("a.txt"), written, "{dialect:?}");
+            until("the answer there", || (!proposal.answers().is_empty()).then_some(()));
+            assert_eq!(proposal.answers(), [json!(decision == "allow_once")]);
+            // And when the next process is killed too, nothing waits, and nothing is made a second time
+            proposal.server.write("a.txt", "one\ntwo\n");
+            let mut proposal = proposal.reopened();
+            assert_eq!(proposal.waiting(), Vec::<Value>::new());
+            let settled: Vec<Value> = proposal
+                .all("local.permission_settled")
+                .iter()
+                .map(|settled| settled["status"].clone())
+                .collect();
+            assert_eq!(settled, [status]);
+            assert_eq!(proposal.all("local.turn_end").len(), 1);
+            assert_eq!(proposal.answers().len(), 1);
+            assert_eq!(proposal.server.read("a.txt"), "one\ntwo\n", "{dialect:?}");
+        }
+    }
 }

@@ -158,7 +158,8 @@ fn what_stands_at_the_address_of_a_model_is_told_with_the_remedy() {
         (
             b"SSH-2.0-OpenSSH_9\r\n".to_vec(),
             "",
-            "What answers at PEER speaks no HTTP, so it is no model; correct the model's address.",
+            "What answers at PEER speaks no HTTP, so it is no model; correct the model's address, which begins with https where \
+             it has TLS.",
         ),
     ];
     for (answer, text, sentence) in rows {
@@ -171,8 +172,8 @@ fn what_stands_at_the_address_of_a_model_is_told_with_the_remedy() {
     let origin = format!("https://127.0.0.1:{}", peer(answer("400 Bad", "")));
     let url = format!("--model-url={origin}/v1");
     let (_, err, _) = ask(&["--model=m", "--model-provider=openai", &url]);
-    let sentence = "error: The model at PEER cannot be reached (it speaks no TLS, so its address may begin with http); start \
-        it, or correct the model's address or the proxy.\n";
+    let sentence = "error: The model at PEER was sent nothing, because what answers there speaks no TLS; check its address: the \
+        port, and http in place of https where it has no TLS.\n";
     assert_eq!(err.replace(&origin, "PEER"), sentence);
 }
 
@@ -236,7 +237,8 @@ fn what_stands_at_the_address_of_an_engine_is_told_with_the_remedy() {
         (Vec::new(), cut),
         (
             b"SSH-2.0-OpenSSH_9\r\n".to_vec(),
-            "What answers at PEER is not a BreadBoard engine: it speaks no HTTP; correct the engine's address.",
+            "What answers at PEER is not a BreadBoard engine: it speaks no HTTP; correct the engine's address, which begins with \
+             https where it has TLS.",
         ),
     ];
     for (answer, sentence) in rows {
@@ -247,8 +249,8 @@ fn what_stands_at_the_address_of_an_engine_is_told_with_the_remedy() {
     }
     let origin = format!("https://127.0.0.1:{}", peer(answer("400 Bad", "")));
     let (_, err, _) = ask(&["--trust", &format!("--engine-url={origin}")]);
-    let sentence = "breadboard-ls: The BreadBoard engine at PEER cannot be reached: it speaks no TLS, so its address may \
-        begin with http; start it, or correct its address.\n";
+    let sentence = "breadboard-ls: The BreadBoard engine at PEER was sent nothing, because what answers there speaks no TLS; check \
+        its address: the port, and http in place of https where it has no TLS.\n";
     assert_eq!(err.replace(&origin, "PEER"), sentence);
 }
 

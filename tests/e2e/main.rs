@@ -90,5 +90,6 @@ mod stalled_editor;
 mod subjects;
 mod tabs;
 mod titles;
+mod tls_doubts;
 mod transcript;
 mod undo_turns;

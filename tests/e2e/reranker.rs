@@ -163,7 +163,7 @@ fn nothing_of_a_repository_that_is_not_trusted_goes_to_a_reader() {
     let mut server = server(options(&model, false));
     let told = asked(&mut server);
     assert_eq!(told.places, BY_WORDS, "{}", told.words);
-    assert_eq!(told.ranked, ["1 place ranked."]);
+    assert_eq!(told.ranked, ["1 place ranked by words."]);
     assert!(model.try_asked().is_none());
 }
 
@@ -181,6 +181,12 @@ fn a_model_that_searches_by_meaning_has_the_order_of_the_reader() {
     chat.asked();
     let told = chat.asked().tool_result();
     assert!(told.starts_with("2 places:\nsrc/house.rs:1-3: function house\n"), "{told}");
+    // The user is told who put them in order, the model is not.
+    let ranked = |event: &Value| event["payload"]["stage"] == "reranking";
+    let ranked: Vec<Value> = server.events(&session).into_iter().filter(ranked).collect();
+    let message = ranked[0]["payload"]["message"].as_str().expect("a sentence");
+    assert!(message.starts_with("2 places ranked by `reader` at "), "{message}");
+    assert!(!told.contains("reader"), "{told}");
 }
 
 /// An endpoint for reranking that scores documents by how late they come.
@@ -245,4 +251,44 @@ fn a_search_of_the_desktop_host_is_read_too() {
         body["places"].as_array().expect("places").iter().map(|one| &one["file_path"]).collect();
     assert_eq!(found, ["house.rs", "door.rs"]);
     assert_eq!(model.asked().body["model"], "reader");
+}
+
+/// What `ask` says of a search beside the answer, without a terminal, with these options.
+fn said_by_ask(flags: &[String]) -> Vec<String> {
+    let (workspace, state) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    for (file, text) in
+        [("door.rs", "pub fn open_red_door() {}\n"), ("house.rs", "fn red() { open_red_door() }\n")]
+    {
+        std::fs::write(workspace.path().join(file), text).expect("a file");
+    }
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_breadboard-ls"));
+    command.args(["ask", QUESTION, "--trust", "--workspace"]).arg(workspace.path()).args(flags);
+    command.arg("--state-dir").arg(state.path()).stdin(std::process::Stdio::null());
+    command.env("NO_PROXY", "127.0.0.1");
+    let output = command.output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    said.lines().filter(|line| line.contains(" place")).map(str::to_owned).collect()
+}
+
+#[test]
+fn ask_says_who_put_the_places_in_order_where_that_was_a_model() {
+    // Given nobody but words, then that is nothing to tell
+    let search = |places: &str| format!("· find_places {QUESTION} → {places}");
+    assert_eq!(said_by_ask(&[]), [search("2 places")]);
+    // Given a model that reads
+    let model = Model::start(vec![says("2, 1")]);
+    let url = model.options(true)["model"]["url"].as_str().expect("a URL").to_owned();
+    let reads = |url: &str| {
+        let reads = ["--reranker-model=reader", "--reranker-provider=openai"].map(str::to_owned);
+        [reads.to_vec(), vec![format!("--reranker-url={url}")]].concat()
+    };
+    let origin = url.trim_end_matches("/v1");
+    let ranked = format!("2 places ranked by `reader` at {origin}, which read 2 passages.");
+    assert_eq!(said_by_ask(&reads(&url)), [ranked, search("2 places")]);
+    // Given one that is not there
+    let nobody = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
+    let said = said_by_ask(&reads(&format!("http://{nobody}/v1")));
+    assert!(said[0].starts_with("2 places ranked by words alone: "), "{said:?}");
+    assert_eq!(said[1], search("2 places"));
 }

@@ -1,16 +1,17 @@
 //! What no attack may exceed: the server's memory, the time until another session is answered, and the number of tries.
 #![allow(dead_code)]
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 
 use crate::harness::Server;
+use crate::harness::own_time::OwnTime;
 
 /// Memory that the server may ever have taken under attack.
 pub const MEMORY_KIB: u64 = 200 * 1024;
 
-/// Longest wait of a request of another session while an attack goes on.
+/// Longest wait of a request of another session while an attack goes on, without what the machine kept it waiting.
 pub const ANSWER: Duration = Duration::from_secs(1);
 
 /// How many attempts of a table with this many are made: a tenth by default, all with `BREADBOARD_ATTACKS=full`.
@@ -48,12 +49,21 @@ impl Random {
     }
 }
 
-/// Asserts that the server answers a request within `ANSWER`.
+/// Asserts that the server answers a request within `ANSWER`, by its own time.
 pub fn assert_answers(server: &mut Server, during: &str) {
-    let asked = Instant::now();
+    let mut time = OwnTime::of(server.pid());
     server.ask("bb/listSessions", json!({}));
-    let took = asked.elapsed();
+    let took = time.taken();
     assert!(took <= ANSWER, "{during}: another request took {took:?}");
+}
+
+/// Asserts that a turn that goes on ends within `ANSWER` of a stop, by its own time.
+pub fn assert_stops(server: &mut Server, session: &str, during: &str) {
+    let mut time = OwnTime::of(server.pid());
+    server.ask("bb/stop", json!({ "sessionId": session }));
+    server.wait_end(session);
+    let took = time.taken();
+    assert!(took <= ANSWER, "{during}: the stop took {took:?}");
 }
 
 /// Asserts that the server never took more than `MEMORY_KIB`.

@@ -100,7 +100,7 @@ async fn an_answer_that_died_on_its_way_with_the_process_can_be_given_again() {
             tokio::task::yield_now().await;
         }
     };
-    let given = tokio::time::timeout(std::time::Duration::from_secs(5), given);
+    let given = tokio::time::timeout(std::time::Duration::from_secs(60), given);
     let (recorded, given) = tokio::join!(second.ask("bb/approvePermission", answer), given);
     assert_eq!(recorded.unwrap()["outcome"], "recorded", "else the ask would wait for ever");
     assert_eq!(given.unwrap(), ("permission_1".to_owned(), Ruling::AllowOnce));

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::{DiffJob, EngineCursor, LinkNews, ProgressToken};
 use crate::app::inbox::Reply;
+use crate::domain::approval::Proposal;
 use crate::domain::coded_error::CodedError;
 use crate::domain::event::EngineEvent;
 use crate::protocol::request::{
@@ -81,6 +82,18 @@ pub struct AttachedTurn {
     pub number: u64,
     /// The line of what the user had allowed, where nothing of the turn followed it: an earlier process may have been doing it.
     pub allowed_last: Option<String>,
+    /// Changes of the turn that wait for the user and that nothing at the engine asks for: whoever opens the stream makes what is
+    /// allowed of them.
+    pub undecided: Vec<AttachedChange>,
+}
+
+/// A change that is itself the question, as an earlier process left it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttachedChange {
+    /// The engine's name of it.
+    pub id: String,
+    /// What it changes.
+    pub proposal: Proposal,
 }
 
 /// What only engines say whose sessions are streams.

@@ -3,7 +3,7 @@
 //! Owns the limits. A turn that goes on without a word is an engine that works, so only two waits have one: for the first word,
 //! and for events that do not come because there is no connection. Never writes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use super::super::client::WORDLESS;
@@ -44,6 +44,8 @@ pub(super) struct Patience {
     heard: bool,
     /// What is not connected (the engine, or the stream of a session), and why.
     broken: HashMap<Option<String>, Option<String>>,
+    /// Whys that stand on the screen already.
+    told: HashSet<String>,
     /// Since when no connection has held.
     broken_since: Instant,
     /// When the last connection came.
@@ -54,8 +56,16 @@ pub(super) struct Patience {
 impl Patience {
     /// From the prompt on. `limit` is the user's.
     pub(super) fn new(limit: Option<Duration>, now: Instant) -> Self {
-        let broken = HashMap::new();
-        Self { limit, prompted: now, heard: false, broken, broken_since: now, mended: None, said: false }
+        Self {
+            limit,
+            prompted: now,
+            heard: false,
+            broken: HashMap::new(),
+            told: HashSet::new(),
+            broken_since: now,
+            mended: None,
+            said: false,
+        }
     }
 
     /// The prompt goes out once more.
@@ -88,6 +98,11 @@ impl Patience {
         *known = why.or(known.take());
     }
 
+    /// Why there is no connection was said for good, so that no later sentence says it again.
+    pub(super) fn told(&mut self) {
+        self.told.extend(self.broken.values().flatten().cloned());
+    }
+
     fn wait(&self) -> (PatienceWait, Instant) {
         match (self.broken.is_empty(), self.heard) {
             (false, _) => (PatienceWait::Connection, self.broken_since),
@@ -115,7 +130,7 @@ impl Patience {
         let most = self.most()?;
         let (wait, since) = self.wait();
         let waited = now.saturating_duration_since(since);
-        let why = self.broken.values().flatten().next();
+        let why = self.broken.values().flatten().find(|why| !self.told.contains(*why));
         let why = why.map(|why| format!(": {}", why.trim_end_matches('.'))).unwrap_or_default();
         let seconds = most.as_secs();
         if waited >= most {
@@ -174,6 +189,10 @@ mod tests {
         assert_eq!(patience.due(after(3)), Some(Due::Say(said)));
         let over =
             "No events of the engine came for 5 s: It answers with a page; run `breadboard-ls doctor`.";
+        assert_eq!(patience.due(after(6)), Some(Due::GiveUp(over.to_owned())));
+        // What was said for good is not said again.
+        patience.told();
+        let over = "No events of the engine came for 5 s; run `breadboard-ls doctor`.";
         assert_eq!(patience.due(after(6)), Some(Due::GiveUp(over.to_owned())));
         patience.link(Some("s".to_owned()), true, None, after(6));
         assert_eq!(patience.deadline(), None);

@@ -240,6 +240,7 @@ impl AskTurn {
             Due::Say(sentence) => {
                 if !std::mem::replace(&mut self.wait_told, true) {
                     self.say(Tone::Dim, &format!("{}.", marked(&sentence)));
+                    self.patience.told();
                 }
                 Ok(())
             }

@@ -72,6 +72,7 @@ impl AskTurn {
                         connection.last_error.unwrap_or_else(|| "The engine is not connected.".to_owned());
                     let pieces = self.renderer.remark_once(NoticeLevel::Warning, &why);
                     self.show(&pieces)?;
+                    self.patience.told();
                 }
                 Ok(Next::Listen)
             }

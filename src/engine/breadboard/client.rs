@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::engine_error::{Denied, EngineError};
 use crate::app::ports::Secret;
 use crate::domain::dialect::breadboard;
-use crate::http::{BaseUrl, HttpPeer, NoRequest, retry_after};
+use crate::http::{BaseUrl, HttpPeer, NoRequest, Unreached, retry_after};
 
 /// How long we wait for an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -224,7 +224,9 @@ impl Client {
             NoRequest::NoPath => EngineError::Gone { detail: "it has no such id".to_owned() },
             NoRequest::Exposed => EngineError::Unauthorized(Denied::Exposed),
             NoRequest::BadToken => EngineError::Unauthorized(Denied::Refused),
-            NoRequest::NoClient(why) => EngineError::Unreachable { why, sent: false },
+            NoRequest::NoClient(why) => {
+                EngineError::Unreachable { why: Unreached::Connection(why), sent: false }
+            }
         })
     }
 

@@ -12,18 +12,21 @@ use serde_json::Value;
 use crate::app::ports::TurnFailure;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::remedy::{PromptTaken, Retry, RetryWhen};
-use crate::http::{Cause, in_words};
+use crate::http::{AuthoritySetting, Cause, Unreached, in_words};
 
 /// Longest piece of the engine's text in a sentence of ours, in characters.
 const LONGEST_DETAIL: usize = 300;
+
+/// What is said of one that speaks something else.
+const NO_HTTP: &str = "it speaks no HTTP";
 
 /// Why a request did not succeed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EngineError {
     /// Nothing answers, or the connection broke.
     Unreachable {
-        /// The end of a sentence.
-        why: String,
+        /// Why.
+        why: Unreached,
         /// Whether the engine may have got the request all the same.
         sent: bool,
     },
@@ -135,8 +138,8 @@ impl EngineError {
             return Self::TimedOut { sent };
         }
         match Cause::of(error) {
-            Cause::NotHttp => Self::Broken { status: 200, why: "it speaks no HTTP".to_owned() },
-            cause => Self::Unreachable { why: cause.words(), sent },
+            Cause::NotHttp => Self::Broken { status: 200, why: NO_HTTP.to_owned() },
+            cause => Self::Unreachable { why: cause.into(), sent },
         }
     }
 
@@ -166,16 +169,7 @@ impl EngineError {
     /// The refusal for the user; `origin` is where the engine is.
     pub fn told(&self, origin: &str) -> CodedError {
         let (code, message) = match self {
-            Self::Unreachable { why, sent: false } => (
-                ErrorCode::EngineUnreachable,
-                format!(
-                    "The BreadBoard engine at {origin} cannot be reached: {why}; start it, or correct its address."
-                ),
-            ),
-            Self::Unreachable { why, sent: true } => (
-                ErrorCode::EngineUnreachable,
-                format!("The connection to the BreadBoard engine at {origin} broke: {why}; try again."),
-            ),
+            Self::Unreachable { why, sent } => (ErrorCode::EngineUnreachable, unreached(origin, why, *sent)),
             Self::TimedOut { sent: false } => (
                 ErrorCode::EngineUnreachable,
                 format!(
@@ -230,6 +224,13 @@ impl EngineError {
                 (ErrorCode::Overloaded, format!("The engine at {origin} is busy{why}; try again in {when}."))
             }
             Self::Refused { status, code, detail } => refused(*status, code, detail),
+            Self::Broken { status: 200..=299, why } if why == NO_HTTP && origin.starts_with("http:") => (
+                ErrorCode::EngineRejected,
+                format!(
+                    "What answers at {origin} is not a BreadBoard engine: {why}; correct the engine's address, which begins \
+                     with https where it has TLS."
+                ),
+            ),
             Self::Broken { status: 200..=299, why } => (
                 ErrorCode::EngineRejected,
                 format!(
@@ -267,6 +268,23 @@ impl EngineError {
             Self::Unauthorized(_) | Self::Broken { .. } => Some(open(Changed)),
             Self::Gone { .. } | Self::NoRoute | Self::WindowExceeded(_) | Self::Refused { .. } => None,
         }
+    }
+}
+
+/// The engine was not reached, or not spoken with.
+fn unreached(origin: &str, why: &Unreached, sent: bool) -> String {
+    match why {
+        Unreached::Tls(doubt) => format!(
+            "The BreadBoard engine at {origin} was sent nothing, because {}; {}.",
+            doubt.why(),
+            doubt.next(AuthoritySetting::File)
+        ),
+        Unreached::Connection(why) if sent => {
+            format!("The connection to the BreadBoard engine at {origin} broke: {why}; try again.")
+        }
+        Unreached::Connection(why) => format!(
+            "The BreadBoard engine at {origin} cannot be reached: {why}; start it, or correct its address."
+        ),
     }
 }
 
@@ -466,7 +484,10 @@ mod tests {
         let origin = "http://127.0.0.1:9099";
         let refused = |status| EngineError::Refused { status, code: "c".into(), detail: "d.".into() };
         for (trouble, code) in [
-            (EngineError::Unreachable { why: "w".into(), sent: false }, ErrorCode::EngineUnreachable),
+            (
+                EngineError::Unreachable { why: Unreached::Connection("w".into()), sent: false },
+                ErrorCode::EngineUnreachable,
+            ),
             (EngineError::TimedOut { sent: true }, ErrorCode::EngineUnreachable),
             (EngineError::TimedOut { sent: false }, ErrorCode::EngineUnreachable),
             (EngineError::Unauthorized(Denied::Missing), ErrorCode::EngineUnauthorized),

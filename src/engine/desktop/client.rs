@@ -17,7 +17,7 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
 use super::trouble::HostTrouble;
 use crate::app::ports::Secret;
-use crate::http::{self, BaseUrl, HttpPeer, NoRequest};
+use crate::http::{self, BaseUrl, HttpPeer, NoRequest, Unreached};
 
 /// The socket of a session.
 pub(super) type HostSocket = WebSocketStream<Upgraded>;
@@ -178,7 +178,7 @@ impl HostClient {
             NoRequest::NoPath => HostTrouble::Gone("there is no such id".to_owned()),
             NoRequest::Exposed => HostTrouble::Exposed,
             NoRequest::BadToken => HostTrouble::Unauthorized { had_token: true },
-            NoRequest::NoClient(why) => HostTrouble::Unreachable(why),
+            NoRequest::NoClient(why) => HostTrouble::Unreachable(Unreached::Connection(why)),
         })
     }
 }

@@ -15,7 +15,7 @@ use crate::app::inbox::Reply;
 use crate::app::ports::{
     ClientRequest, CommandRan, DiskChange, DiskChangeKind, EngineDecision, EngineReport,
 };
-use crate::domain::approval::{BaseFile, FileEdit, HunkWay, Proposal, ProposedFile, Subject};
+use crate::domain::approval::{BaseFile, FileEdit, HunkWay, Proposal, ProposedFile};
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::desktop::hear::{AskedCommand, HostHello, HostQuestion};
 use crate::domain::dialect::desktop::say::{self, CommandEnd, HunkAnswer, PatchResult};
@@ -36,8 +36,8 @@ pub(super) enum HostAsk {
     Patch {
         /// The host's name of it.
         patch_id: String,
-        /// What it changes.
-        subject: Subject,
+        /// What it changes; `None` where it has no diff that can be read.
+        proposal: Option<Proposal>,
     },
     /// A tool of the host.
     Tool,
@@ -49,7 +49,9 @@ impl HostAsk {
         let ask = normalize(Dialect::Desktop, event.clone()).ask?;
         let asked = match question {
             HostQuestion::Command(command) => Self::Command(command.clone()),
-            HostQuestion::Patch(patch_id) => Self::Patch { patch_id: patch_id.clone(), subject: ask.subject },
+            HostQuestion::Patch(patch_id) => {
+                Self::Patch { patch_id: patch_id.clone(), proposal: Proposal::of(&ask.subject) }
+            }
             HostQuestion::Tool => Self::Tool,
         };
         Some((ask.engine_request_id, asked))
@@ -75,8 +77,7 @@ pub(super) fn answers(id: &str, ask: &HostAsk, decision: &EngineDecision, hello:
     let note = decision.part.as_ref().map(|part| part.note.as_str());
     match ask {
         HostAsk::Command(_) | HostAsk::Tool => vec![say::approval(id, decision.allows(), None, note)],
-        HostAsk::Patch { patch_id, subject } => {
-            let proposal = Proposal::of(subject);
+        HostAsk::Patch { patch_id, proposal } => {
             let paths: Vec<&str> = proposal
                 .iter()
                 .flat_map(|proposal| &proposal.files)
@@ -110,8 +111,8 @@ pub(super) fn follow(
         HostAsk::Command(command) if !hello.runs() => {
             parts.runtime.spawn(async move { work.command(command).await });
         }
-        HostAsk::Patch { patch_id, subject } if !hello.applies() => {
-            parts.runtime.spawn(async move { work.patch(&patch_id, &subject).await });
+        HostAsk::Patch { patch_id, proposal } if !hello.applies() => {
+            parts.runtime.spawn(async move { work.patch(&patch_id, proposal).await });
         }
         HostAsk::Command(_) | HostAsk::Patch { .. } | HostAsk::Tool => return false,
     }
@@ -169,8 +170,8 @@ impl HereWork {
         self.parts.folder_of(&self.session_id).ok_or_else(|| "No folder is open here.".to_owned())
     }
 
-    async fn patch(self, patch_id: &str, subject: &Subject) {
-        let Some(mut proposal) = Proposal::of(subject) else {
+    async fn patch(self, patch_id: &str, proposal: Option<Proposal>) {
+        let Some(mut proposal) = proposal else {
             let why = "The change has no diff that can be read.".to_owned();
             self.notice(format!("The change was not made: {why}")).await;
             let text = say::patch_result(patch_id, "", &PatchResult::Failed("invalid", why));

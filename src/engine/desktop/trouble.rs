@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::domain::coded_error::{CodedError, ErrorCode};
 use crate::domain::dialect::desktop::http::refusal;
 use crate::domain::remedy::{Retry, RetryWhen};
-use crate::http::HttpError;
+use crate::http::{AuthoritySetting, HttpError, Unreached};
 
 /// Longest piece of a host's text in a sentence of ours, in characters.
 const LONGEST: usize = 300;
@@ -21,8 +21,8 @@ const NO_HTTP: &str = "it speaks no HTTP";
 /// Why a request did not succeed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum HostTrouble {
-    /// Nothing answers; the end of a sentence.
-    Unreachable(String),
+    /// Nothing answers, or nothing that can be spoken with.
+    Unreachable(Unreached),
     /// The connection broke, or no answer came in time.
     Broken(String),
     /// The token would be readable on the way.
@@ -107,7 +107,15 @@ impl HostTrouble {
     /// The refusal for the user; `origin` is where the host is.
     pub(super) fn told(&self, origin: &str) -> CodedError {
         let (code, message) = match self {
-            Self::Unreachable(why) => (
+            Self::Unreachable(Unreached::Tls(doubt)) => (
+                ErrorCode::EngineUnreachable,
+                format!(
+                    "The desktop host at {origin} was sent nothing, because {}; {}.",
+                    doubt.why(),
+                    doubt.next(AuthoritySetting::File)
+                ),
+            ),
+            Self::Unreachable(Unreached::Connection(why)) => (
                 ErrorCode::EngineUnreachable,
                 format!(
                     "The desktop host at {origin} cannot be reached: {why}; start it, or correct its address."

@@ -9,7 +9,7 @@ use super::fault::ModelFault;
 use super::target::{Provider, Target};
 use super::tokens::Token;
 use crate::domain::remedy::{PromptTaken, Retry, RetryWhen};
-use crate::http::{HttpError, in_words};
+use crate::http::{AuthoritySetting, HttpError, TlsDoubt, Unreached, in_words};
 
 /// A failure of a model or of its setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,16 +122,15 @@ impl ModelError {
         let origin = target.origin();
         let origin = origin.as_str();
         match error {
-            HttpError::Unreachable(cause) => {
+            HttpError::Unreachable(Unreached::Tls(doubt)) => Self::untrusted(origin, doubt),
+            HttpError::Unreachable(Unreached::Connection(cause)) => {
                 Self::told(unreachable(target, &excerpt(cause)), Retry::not_taken(RetryWhen::Later))
             }
             HttpError::Silent => Self::told(
                 format!("The model at {origin} has been silent for too long; ask again."),
                 Retry::perhaps_taken(RetryWhen::Later),
             ),
-            HttpError::NotHttp => Self::setting(format!(
-                "What answers at {origin} speaks no HTTP, so it is no model; correct the model's address."
-            )),
+            HttpError::NotHttp => Self::no_http(origin),
             HttpError::Broken => Self::told(
                 format!("The connection to the model at {origin} broke; ask again."),
                 Retry::perhaps_taken(RetryWhen::Later),
@@ -166,6 +165,21 @@ impl ModelError {
                  at a time."
             )),
         }
+    }
+
+    /// TLS found something wrong, so that nothing was sent.
+    fn untrusted(origin: &str, doubt: &TlsDoubt) -> Self {
+        let (why, next) = (doubt.why(), doubt.next(AuthoritySetting::Machine));
+        Self::setting(format!("The model at {origin} was sent nothing, because {why}; {next}."))
+    }
+
+    /// What answers speaks something else; to plain HTTP a host with TLS does.
+    fn no_http(origin: &str) -> Self {
+        let https =
+            if origin.starts_with("http:") { ", which begins with https where it has TLS" } else { "" };
+        Self::setting(format!(
+            "What answers at {origin} speaks no HTTP, so it is no model; correct the model's address{https}."
+        ))
     }
 
     /// The stream ended before the answer was complete.

@@ -9,7 +9,7 @@ use super::refused;
 use crate::domain::dialect::desktop::message::RetrieveStage;
 use crate::host::counted;
 use crate::host::question::fence;
-use crate::host::retrieval::{self, Found, PassagesRead, Place, Stage, Symbol};
+use crate::host::retrieval::{self, Found, Place, Stage, Symbol};
 use crate::host::tools::{search, shown};
 use crate::host::turn::args;
 use crate::host::turn_output::TurnOutput;
@@ -51,7 +51,7 @@ pub(super) async fn find(voice: &mut TurnOutput<'_>, question: &str) -> bool {
         Err(refusal) => return refused(voice, &call, refusal).await,
     };
     if let Some(count) = ranked {
-        voice.retrieving(RetrieveStage::Reranking, count, ranked_message(&found)).await;
+        voice.retrieving(RetrieveStage::Reranking, count, found.ranked()).await;
     }
     let cited: Vec<_> = found
         .places
@@ -93,25 +93,6 @@ async fn tell(voice: &TurnOutput<'_>, (stage, count): (Stage, u64), ranked: &mut
         }
     };
     voice.retrieving(stage, count, message).await;
-}
-
-/// How many places were ranked, and by whom.
-fn ranked_message(found: &Found) -> String {
-    let places = counted(found.places.len() as u64, "place");
-    match &found.read {
-        None => format!("{places} ranked."),
-        Some(PassagesRead::Unread(why)) => format!("{places} ranked by words alone: {why}"),
-        Some(PassagesRead::Ordered { by, passages, tokens, cost }) => {
-            let read = counted(*passages, "passage");
-            let spent = match (tokens, cost) {
-                (Some(tokens), Some(cost)) => format!(" ({tokens} tokens, {cost:.4})"),
-                (Some(tokens), None) => format!(" ({tokens} tokens)"),
-                (None, Some(cost)) => format!(" ({cost:.4})"),
-                (None, None) => String::new(),
-            };
-            format!("{places} ranked by {by}, which read {read}{spent}.")
-        }
-    }
 }
 
 fn matching(count: u64, noun: &str) -> String {

@@ -45,6 +45,9 @@ mod workers;
 
 use std::fmt;
 
+use crate::domain::dialect::desktop::message::BY_WORDS;
+use crate::host::counted;
+
 pub(crate) use code_search::Retrieval;
 pub(crate) use file_hash::file_hashes;
 pub use indexing::new_indexes;
@@ -164,6 +167,8 @@ pub struct Found {
     pub symbols_found: u64,
     /// Lines that match.
     pub text_found: u64,
+    /// Pieces that are near in meaning, where the user has a model that says so.
+    pub near_found: u64,
     /// Files that were read.
     pub files_searched: u64,
     /// Whether the workspace has more files than one search reads.
@@ -172,6 +177,28 @@ pub struct Found {
     pub told: Option<String>,
     /// What became of having the user's reranker read passages; `None`: there is none, or it may not.
     pub read: Option<PassagesRead>,
+}
+
+impl Found {
+    /// How many places were put in order, and by whom: words, meanings too, or a model that read. One sentence.
+    pub fn ranked(&self) -> String {
+        let places = counted(self.places.len() as u64, "place");
+        let unread = if self.near_found > 0 { "words and meanings" } else { BY_WORDS };
+        match &self.read {
+            None => format!("{places} ranked by {unread}."),
+            Some(PassagesRead::Unread(why)) => format!("{places} ranked by {unread} alone: {why}"),
+            Some(PassagesRead::Ordered { by, passages, tokens, cost }) => {
+                let read = counted(*passages, "passage");
+                let spent = match (tokens, cost) {
+                    (Some(tokens), Some(cost)) => format!(" ({tokens} tokens, {cost:.4})"),
+                    (Some(tokens), None) => format!(" ({tokens} tokens)"),
+                    (None, Some(cost)) => format!(" ({cost:.4})"),
+                    (None, None) => String::new(),
+                };
+                format!("{places} ranked by {by}, which read {read}{spent}.")
+            }
+        }
+    }
 }
 
 /// What a search is busy with.

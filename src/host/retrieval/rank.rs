@@ -54,7 +54,8 @@ pub fn find_places(
         match stage {
             Stage::TextSearch => found.text_found = count,
             Stage::SymbolSearch => found.symbols_found = count,
-            Stage::VectorSearch | Stage::Reading | Stage::Reranking => {}
+            Stage::VectorSearch => found.near_found = count,
+            Stage::Reading | Stage::Reranking => {}
         }
         progress(stage, count);
     })?;

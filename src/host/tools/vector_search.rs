@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{ToolAnswer, arguments, search, shown};
+use crate::domain::dialect::desktop::message::RetrieveStage;
 use crate::host::counted;
 use crate::host::models::ToolSpec;
 use crate::host::ports::WorkspaceView;
@@ -50,9 +51,12 @@ pub(super) async fn run(
     let view = voice.port().workspace();
     let found =
         search(move |cancel| retrieval::find_places(&view, &question, LIMIT, cancel, &mut |_, _| {})).await?;
+    let count = found.places.len() as u64;
+    // Its model is told the places, its user who put them in order.
+    voice.retrieving(RetrieveStage::Reranking, count, found.ranked()).await;
     let mut text: String = found.places.iter().map(told).collect();
     text.extend(found.told.map(|told| format!("{told}\n")));
-    Ok(ToolAnswer::new(format!("{}:", counted(found.places.len() as u64, "place")), text))
+    Ok(ToolAnswer::new(format!("{}:", counted(count, "place")), text))
 }
 
 fn told(place: &Place) -> String {

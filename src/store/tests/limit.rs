@@ -1,7 +1,14 @@
 //! A full disk is told apart from other failures and does no lasting harm.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+
 use super::{batch, events, journal};
 use crate::app::ports::{BatchRow, Commit, Journal, JournalError};
+use crate::store::failure::Failure;
+use crate::store::fold::FoldedFolder;
+use crate::store::write::with_room;
 
 fn large(seq: u64) -> Commit {
     let batch = Some(BatchRow { from_seq: seq, to_seq: seq, events: vec![b'x'; 20_000] });
@@ -44,6 +51,37 @@ fn deleting_a_session_makes_room_in_a_full_database() {
     journal.delete_session("s").unwrap();
     journal.commit(&large(1)).unwrap();
     assert_eq!(journal.head("s"), Ok(1));
+}
+
+/// Of the log: what has no room may have some as soon as a fold that is under way has ended, and none before, since two cannot fold.
+#[test]
+fn what_has_no_room_is_written_again_once_the_fold_that_is_under_way_has_ended() {
+    // Given a fold that goes on until a write had no room
+    let directory = tempfile::tempdir().unwrap();
+    let database = journal(directory.path()).database().unwrap();
+    let mut connection = rusqlite::Connection::open(&database).unwrap();
+    let (no_room, met) = mpsc::channel();
+    let ended = Arc::new(AtomicBool::new(false));
+    let (file, end) = (database.clone(), Arc::clone(&ended));
+    let under_way = std::thread::spawn(move || {
+        met.recv().unwrap();
+        let connection = rusqlite::Connection::open(file).unwrap();
+        connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).unwrap();
+        end.store(true, Ordering::Release);
+    });
+    let mut folder = FoldedFolder::under_way(&database, under_way);
+    // When a write has no room
+    let has_failed = AtomicBool::new(false);
+    let written = with_room(&mut connection, Some(&mut folder), |_| {
+        if has_failed.swap(true, Ordering::AcqRel) {
+            return Ok(ended.load(Ordering::Acquire));
+        }
+        no_room.send(()).unwrap();
+        let full = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL);
+        Err(Failure::Sqlite(rusqlite::Error::SqliteFailure(full, None)))
+    });
+    // Then it is tried again when the fold has ended, and no sooner
+    assert!(matches!(written, Ok(true)));
 }
 
 #[cfg(target_os = "linux")]

@@ -9,6 +9,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 
 use super::{Host, hello};
+use crate::harness::PATIENCE;
 use crate::model::Model;
 
 fn ping() -> Value {
@@ -46,7 +47,7 @@ fn too_many_requests_are_refused_with_when_to_come_back_and_the_host_goes_on() {
     }
     let begun = Instant::now();
     while host.ask("get", "/v1/health", None).0 == 429 {
-        assert!(begun.elapsed() < Duration::from_secs(10), "it never answers again");
+        assert!(begun.elapsed() < PATIENCE, "it never answers again");
     }
 }
 
@@ -66,7 +67,7 @@ fn too_many_messages_are_refused_one_by_one_and_the_socket_lives() {
         if client.next().expect("alive")["type"] == "server.pong" {
             break;
         }
-        assert!(begun.elapsed() < Duration::from_secs(20), "it takes nothing any more");
+        assert!(begun.elapsed() < PATIENCE, "it takes nothing any more");
     }
 }
 
@@ -111,7 +112,7 @@ fn past_the_bound_of_sockets_one_more_is_refused_and_a_closed_one_makes_room() {
     let begun = Instant::now();
     // The host hears of a close when it reads it.
     while host.connect(&session, &headers).is_err() {
-        assert!(begun.elapsed() < Duration::from_secs(10), "the place was not given back");
+        assert!(begun.elapsed() < PATIENCE, "the place was not given back");
     }
 }
 

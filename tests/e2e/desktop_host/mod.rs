@@ -19,7 +19,7 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -31,6 +31,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use crate::harness::PATIENCE;
+use crate::harness::own_time::OwnTime;
 use crate::model::Model;
 
 /// A running host.
@@ -189,14 +190,14 @@ impl Host {
         socket
     }
 
-    /// Tells the host to end; how long that took, and its code.
+    /// Tells the host to end; how long that took by itself, and its code.
     #[cfg(unix)]
     pub fn stop(&mut self) -> (Duration, Option<i32>) {
-        let begun = Instant::now();
+        let mut time = OwnTime::of_programs();
         let pid = rustix::process::Pid::from_raw(self.child.id() as i32).expect("a pid");
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("is told");
         let status = self.child.wait().expect("ends");
-        (begun.elapsed(), status.code())
+        (time.taken(), status.code())
     }
 }
 

@@ -2,11 +2,12 @@
 //!
 //! Owns the process, a fresh workspace, a fresh state directory and the two pipes. Every frame that comes back is checked
 //! byte for byte; everything that was received is kept in order. Nothing here sleeps: every wait is for a message or for
-//! the end of the process, and ten seconds without it is a failure.
+//! the end of the process, and half a minute without it is a failure.
 #![allow(dead_code)]
 
 pub mod client;
 pub mod contract;
+pub mod own_time;
 mod session;
 
 use std::cell::RefCell;
@@ -22,8 +23,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Longest wait for anything.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+use own_time::OwnTime;
+
+/// Longest wait for anything. Nothing takes that long, also on a machine that has much else to do.
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// So many times as long it is waited where the program is slow: `BREADBOARD_SLOWNESS`, for one that an emulator runs.
 fn slowness() -> u32 {
@@ -453,11 +456,18 @@ impl Server {
 
     /// Waits for the end of the process.
     pub fn wait_exit(&mut self) -> ExitStatus {
+        self.wait_exit_timed().0
+    }
+
+    /// The same, and how long that took by itself.
+    pub fn wait_exit_timed(&mut self) -> (ExitStatus, Duration) {
+        let mut time = OwnTime::of(self.pid());
         let until = Instant::now() + PATIENCE * slowness();
         loop {
             if let Some(status) = self.child.try_wait().expect("the server can be waited for") {
-                return status;
+                return (status, time.taken());
             }
+            time.look();
             assert!(Instant::now() < until, "the server did not end; received: {:#?}", self.received());
             // No wait with a limit exists in std; a millisecond is far below what is measured here.
             std::thread::park_timeout(Duration::from_millis(1));

@@ -19,7 +19,8 @@ use super::undecided::UndecidedChanges;
 use super::wake::{SOON, TOKEN, pause};
 use crate::app::inbox::Reply;
 use crate::app::ports::{
-    AttachedTurn, ClientRequest, EngineDecision, EngineReport, LinkNews, StreamReport, TurnFailure,
+    AttachedChange, AttachedTurn, ClientRequest, EngineDecision, EngineReport, LinkNews, StreamReport,
+    TurnFailure,
 };
 use crate::domain::dialect::desktop::hear::{HostHello, HostSettled};
 use crate::domain::dialect::desktop::place::HostPlace;
@@ -285,8 +286,13 @@ impl LinkTask {
         self.heard = self.heard.max(heard);
         self.place = self.place.take().or(place);
         if self.turn.is_none() && self.before == LinkBefore::Unopened {
-            self.left_doing = open_turn.as_ref().and_then(|turn| turn.allowed_last.clone());
-            self.turn = open_turn.map(|turn| LinkTurn::of_an_earlier_process(turn.number));
+            let Some(AttachedTurn { number, allowed_last, undecided }) = open_turn else { return };
+            self.left_doing = allowed_last;
+            for AttachedChange { id, proposal } in undecided {
+                self.undecided.proposed(&id);
+                self.asked(id.clone(), HostAsk::Patch { patch_id: id, proposal: Some(proposal) });
+            }
+            self.turn = Some(LinkTurn::of_an_earlier_process(number));
         }
     }
 

@@ -218,6 +218,9 @@ impl PlanStepStatus {
     }
 }
 
+/// Who puts places in order where no model of the user's has a part in it, as the end of the sentence of `Reranking`.
+pub const BY_WORDS: &str = "words";
+
 /// Stages of `agent.retrieve.status` (R002-60).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -24,6 +24,7 @@ use super::source::Chunks;
 use super::*;
 use crate::app::ports::{ResumedLink, StreamReport};
 use crate::domain::event::EngineEvent;
+use crate::http::Unreached;
 
 /// What a stream does next. Behind the last step it hangs open.
 #[derive(Clone)]
@@ -165,7 +166,7 @@ impl Chunks for ScriptedStream {
 }
 
 fn unreachable() -> EngineError {
-    EngineError::Unreachable { why: "it closed the connection".to_owned(), sent: true }
+    EngineError::Unreachable { why: Unreached::Connection("it closed the connection".to_owned()), sent: true }
 }
 
 fn window_exceeded() -> Opening {
