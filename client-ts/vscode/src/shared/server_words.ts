@@ -61,7 +61,7 @@ function filled(text: string, values: readonly string[], language: string): stri
   let known = true;
   const words = text.replace(/\{(\d)(:?)\}/g, (_, at: string, part: string) => {
     const value = values[Number(at)] ?? "";
-    const said = part === "" ? value : translated(value, language);
+    const said = part === "" || value === "" ? value : translated(value, language);
     if (said === undefined) known = false;
     return said ?? "";
   });
