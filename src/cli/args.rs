@@ -241,8 +241,9 @@ impl EngineArg {
 /// Options of `ask`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AskArgs {
-    /// The question or task, in quotes or as several words; `-` reads it from stdin. Whatever is piped in goes along with it. With --continue or --session it may be
-    /// left out: you are then asked what the session waits for, or the engine continues where it stopped.
+    /// The question or task, in quotes or as several words; `-` reads it from stdin. Whatever is piped in goes along with it. With
+    /// --continue or --session it may be left out: you are then asked what the session waits for, or the engine continues where it
+    /// stopped.
     #[arg(required_unless_present_any = ["go_on", "session"])]
     pub question: Vec<String>,
     /// The folder that the question is about.

@@ -17,9 +17,6 @@ use crate::http::{AuthoritySetting, Cause, Unreached, in_words};
 /// Longest piece of the engine's text in a sentence of ours, in characters.
 const LONGEST_DETAIL: usize = 300;
 
-/// What is said of one that speaks something else.
-const NO_HTTP: &str = "it speaks no HTTP";
-
 /// Why a request did not succeed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EngineError {
@@ -62,6 +59,8 @@ pub enum EngineError {
         /// The engine's word.
         detail: String,
     },
+    /// What answers speaks something else than HTTP, perhaps TLS.
+    NotHttp,
     /// An answer that is not one: a fault inside the engine, or something else at its address.
     Broken {
         /// Status of HTTP.
@@ -138,7 +137,7 @@ impl EngineError {
             return Self::TimedOut { sent };
         }
         match Cause::of(error) {
-            Cause::NotHttp => Self::Broken { status: 200, why: NO_HTTP.to_owned() },
+            Cause::NotHttp => Self::NotHttp,
             cause => Self::Unreachable { why: cause.into(), sent },
         }
     }
@@ -149,6 +148,7 @@ impl EngineError {
             Self::Unreachable { sent, .. } | Self::TimedOut { sent } => *sent,
             // What stands before an engine may answer for it after it took the request.
             Self::Broken { status, .. } => matches!(status, 200..=299 | 502 | 504),
+            Self::NotHttp => true,
             Self::Unauthorized(_)
             | Self::Gone { .. }
             | Self::NoRoute
@@ -224,13 +224,7 @@ impl EngineError {
                 (ErrorCode::Overloaded, format!("The engine at {origin} is busy{why}; try again in {when}."))
             }
             Self::Refused { status, code, detail } => refused(*status, code, detail),
-            Self::Broken { status: 200..=299, why } if why == NO_HTTP && origin.starts_with("http:") => (
-                ErrorCode::EngineRejected,
-                format!(
-                    "What answers at {origin} is not a BreadBoard engine: {why}; correct the engine's address, which begins \
-                     with https where it has TLS."
-                ),
-            ),
+            Self::NotHttp => (ErrorCode::EngineRejected, not_http(origin)),
             Self::Broken { status: 200..=299, why } => (
                 ErrorCode::EngineRejected,
                 format!(
@@ -265,9 +259,22 @@ impl EngineError {
             Self::Broken { status: 408 | 502 | 504, .. } => Some(Retry::perhaps_taken(Later)),
             // It failed on the way, and how far it had come it does not say.
             Self::Broken { status: 500..=599, .. } => Some(Retry::perhaps_taken(Changed)),
-            Self::Unauthorized(_) | Self::Broken { .. } => Some(open(Changed)),
+            Self::Unauthorized(_) | Self::Broken { .. } | Self::NotHttp => Some(open(Changed)),
             Self::Gone { .. } | Self::NoRoute | Self::WindowExceeded(_) | Self::Refused { .. } => None,
         }
+    }
+}
+
+/// Something else than an engine answers; whoever asks without TLS may have met TLS.
+fn not_http(origin: &str) -> String {
+    let why = "it speaks no HTTP";
+    if origin.starts_with("http:") {
+        format!(
+            "What answers at {origin} is not a BreadBoard engine: {why}; correct the engine's address, which begins with https \
+             where it has TLS."
+        )
+    } else {
+        format!("What answers at {origin} is not a BreadBoard engine: {why}; correct the engine's address.")
     }
 }
 

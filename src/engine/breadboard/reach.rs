@@ -151,6 +151,7 @@ async fn probe(shared: &EngineParts) -> Result<Has, EngineError> {
             EngineError::NoRoute
             | EngineError::Gone { .. }
             | EngineError::Broken { .. }
+            | EngineError::NotHttp
             | EngineError::Refused { .. },
         ) => Ok(Has::usual()),
         Err(

@@ -15,6 +15,16 @@ export function Banners() {
   const link = active?.connection.value ?? model.standing.connection.value;
   const gap = active?.gap.value;
   const lost = active?.failure.value;
+  const lookFurther = (
+    <>
+      <button type="button" class="link" onClick={() => void model.editor("editor.showLog")}>
+        {t("Show the log")}
+      </button>{" "}
+      <button type="button" class="link" onClick={() => void model.editor("editor.openSettings")}>
+        {t("Settings")}
+      </button>
+    </>
+  );
   return (
     <div class="banners">
       {server === "starting" && (
@@ -25,12 +35,7 @@ export function Banners() {
       {server === "waiting" && (
         <Banner tone="warning" icon="sync" spin>
           <Words text={sentence ?? t("The server is started again.")} />{" "}
-          <button type="button" class="link" onClick={() => void model.editor("editor.showLog")}>
-            {t("Show the log")}
-          </button>{" "}
-          <button type="button" class="link" onClick={() => void model.editor("editor.openSettings")}>
-            {t("Settings")}
-          </button>
+          {lookFurther}
         </Banner>
       )}
       {(server === "failed" || server === "stopped") && (
@@ -39,12 +44,7 @@ export function Banners() {
           <button type="button" class="link" onClick={() => void model.editor("editor.restart")}>
             {t("Restart")}
           </button>{" "}
-          <button type="button" class="link" onClick={() => void model.editor("editor.showLog")}>
-            {t("Show the log")}
-          </button>{" "}
-          <button type="button" class="link" onClick={() => void model.editor("editor.openSettings")}>
-            {t("Settings")}
-          </button>
+          {lookFurther}
         </Banner>
       )}
       <OlderServer />
